@@ -1,5 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { type Config, describeSettings } from './config/load.ts'
+import { sendTestMail } from './delivery/mail/test-mail.ts'
+import type { MailTransport } from './delivery/mail/transport.ts'
 import { createServiceChecks } from './doctor/service-checks.ts'
 import { createActivityLog } from './domain/operations/activity.ts'
 import { NO_OBSERVER } from './domain/operations/observer.ts'
@@ -76,6 +78,8 @@ export type AppParts = {
   readonly brand?: Brand | undefined
   /** The mails that the file transport keeps. */
   readonly keptMails?: KeptMails | undefined
+  /** Sends the test mails of the console. */
+  readonly mailTransport?: MailTransport | undefined
   /** Reads them over HTTP. */
   readonly devMailToken?: string | undefined
 }
@@ -120,7 +124,8 @@ export async function buildApp(config: Config, services: Services, parts: AppPar
   })
 }
 
-function buildWebsite(config: Config, services: Services, { secrets, now, brand = NO_BRAND, keptMails, observation }: AppParts): Website {
+function buildWebsite(config: Config, services: Services, parts: AppParts): Website {
+  const { secrets, now, brand = NO_BRAND, keptMails, observation, mailTransport } = parts
   // Loaded with the first visit: most services are never asked.
   const runChecks = async () => (await import('./doctor/examine.ts')).examineService(config, { now })
   const options = {
@@ -132,6 +137,7 @@ function buildWebsite(config: Config, services: Services, { secrets, now, brand 
     settings: describeSettings(config),
     examine: createServiceChecks(runChecks, now),
     firstAdminToken: services.firstAdmin.token,
+    sendTestMail: mailTransport && ((to: string) => sendTestMail(mailTransport, config, to, 'an admin of this service')),
   }
   return createWebsite(options, services, now)
 }

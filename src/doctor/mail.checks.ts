@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { Config } from '../config/load.ts'
 import { parseSmtpServer } from '../config/values.ts'
 import { parseMailbox } from '../delivery/mail/messages.ts'
 import { createSmtpTransport } from '../delivery/mail/smtp.transport.ts'
+import { writeTestMail } from '../delivery/mail/test-mail.ts'
 import { MailError, type MailProblem } from '../delivery/mail/transport.ts'
 import { isLocalService } from '../shared/addresses.ts'
 import { about, type Finding, reasonOf } from './finding.ts'
@@ -42,18 +42,7 @@ export async function checkSmtp({ smtpUrl, mailFrom, apiTitle, baseUrl }: Config
     findings.push(...SMTP.ok('the mail server answers and accepts the login'))
     findings.push(...(await clearTextWarnings(smtpUrl)))
     if (sendTo === undefined) return findings
-    const text = `This mail was sent by \`latchkey doctor\`: mail from ${apiTitle} arrives.`
-    await transport.send({
-      messageId: `<${randomUUID()}@${from.address.split('@')[1]}>`,
-      date: new Date(),
-      from,
-      to: sendTo,
-      subject: `Test mail from ${apiTitle}`,
-      text: `${text}\n`,
-      html: `<p>${text.replace(/[&<>]/g, '')}</p>\n`,
-      purpose: 'a test',
-      link: baseUrl,
-    })
+    await transport.send(writeTestMail({ mailFrom, apiTitle, baseUrl }, sendTo, '`latchkey doctor`'))
     findings.push(...SMTP.ok(`the server accepted a test mail to ${sendTo}; check that it arrives, and not as spam`))
   } catch (error) {
     const problem = error instanceof MailError ? error.problem : undefined

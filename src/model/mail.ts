@@ -1,4 +1,4 @@
-import { choice, computed, entity, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+import { choice, computed, entity, type Field, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
 
 /**
  * Mails with a link that carries a token. `email_change` goes to the new address of an account, `invitation` to an address without an
@@ -64,12 +64,60 @@ export const OUTBOX_MAIL = entity('outbox', {
 })
 export type OutboxMail = ValuesOf<typeof OUTBOX_MAIL.fields>
 
+/** The mails in the outbox. */
+export type MailCounts = {
+  readonly pending: number
+  readonly failed: number
+  /** Those that wait after an attempt that failed. */
+  readonly retrying: number
+  /** When the one that waits longest was requested. */
+  readonly oldestAt: number | null
+  /** An error of one that waits. */
+  readonly lastError: string | null
+}
+
 /** A mail that one process has claimed. No other process sends it until its lease expires. */
 export type ClaimedMail = Claimed<LinkMailKind> | Claimed<NoticeKind>
 export type Claimed<Kind extends MailKind> = Omit<ValuesOf<typeof QUEUED_MAIL.fields>, 'kind'> & {
   readonly kind: Kind
   readonly lease: string
 }
+
+/** The same error, once or several times in a row. Its text never contains an address, a link or a token. */
+export type MailFailure = { readonly error: string; readonly firstAt: number; readonly lastAt: number; readonly count: number }
+
+// Written by this version or an older one.
+const failures: Field<readonly MailFailure[]> = {
+  kind: 'text',
+  fromColumn: (stored) => JSON.parse(String(stored)) as MailFailure[],
+  toColumn: (value) => JSON.stringify(value),
+  toJson: (value) => value,
+}
+
+export const MAIL_OUTCOMES = ['delivered', 'given_up', 'discarded'] as const
+export type MailOutcome = (typeof MAIL_OUTCOMES)[number]
+
+/** What became of a mail. */
+export const MAIL_RECORD = entity('mail_history', {
+  id: integer,
+  // Its number in the outbox; 0 for a test mail, which is never queued.
+  mailId: integer,
+  kind: choice<MailKind | 'test'>(),
+  // The address that it went to, in lower case.
+  recipient: text,
+  requestedAt: instant,
+  // The last change.
+  at: instant,
+  attempts: integer,
+  errors: failures,
+  // Undefined while it waits, and for a mail that nobody needed any more.
+  outcome: optional(choice<MailOutcome>(...MAIL_OUTCOMES)),
+  answer: optional(text),
+})
+export type MailRecord = ValuesOf<typeof MAIL_RECORD.fields>
+/** `dropped`: it became unwanted, for example because the account was verified or deleted meanwhile. */
+export type MailState = MailOutcome | 'waiting' | 'dropped'
+export type ShownMail = MailRecord & { readonly state: MailState }
 
 /** A mail that was kept as a file, because no mail server is set. */
 export type KeptMail = {

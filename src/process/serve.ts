@@ -54,16 +54,18 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
       if (config.webhook?.types.some((type) => type === event.kind)) webhooks?.wake()
     },
   })
+  const mailTransport = await openTransport(config, (line) => void process.stdout.write(`${printable(line)}\n`))
   const mail = createMailDispatcher({
     db,
     tokens: services.tokens,
-    transport: await openTransport(config, (line) => void process.stdout.write(`${printable(line)}\n`)),
+    transport: mailTransport,
     letterhead: () => ({ ...config, baseUrl: publicUrl.get(), brand, templates }),
     now,
     logger,
   })
   const keptMails = config.smtpUrl === undefined ? createKeptMails(mailFolder(config.database)) : undefined
-  const app = await buildApp(config, services, { db, secrets, now, logger, publicUrl, observation, brand, keptMails, devMailToken })
+  const appParts = { db, secrets, now, logger, publicUrl, observation, brand, keptMails, devMailToken, mailTransport }
+  const app = await buildApp(config, services, appParts)
   await meetForeignHashes(services)
   const { secretUse, housekeeping, sealer } = createBackgroundWork(config, services, parts)
   const { activity } = observation

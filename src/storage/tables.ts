@@ -3,7 +3,7 @@ import { AUDIT_MARK, EVENT_SEAL, WRITTEN_EVENT } from '../model/audit.ts'
 import { snakeCase } from '../model/entity.ts'
 import { PASSKEY_ROW, TOTP_SECRET } from '../model/factor.ts'
 import { INVITATION_ROW } from '../model/invitation.ts'
-import { DELIVERY_FIELDS, QUEUED_MAIL } from '../model/mail.ts'
+import { DELIVERY_FIELDS, MAIL_RECORD, QUEUED_MAIL } from '../model/mail.ts'
 import { IDENTITY_ROW } from '../model/provider.ts'
 import { SESSION_ROW } from '../model/session.ts'
 import { SECRET_USE, SIGNING_KEY } from '../model/signing-key.ts'
@@ -37,6 +37,7 @@ export const TABLES = {
   event_seals: EVENT_SEAL.columnNames,
   audit_marks: ['name', ...AUDIT_MARK.columnNames],
   outbox: [...QUEUED_MAIL.columnNames, ...DELIVERY_COLUMNS],
+  mail_history: MAIL_RECORD.columnNames,
   email_changes: ['user_id', ...EMAIL_CHANGE.columnNames, 'requested_at'],
   invitations: INVITATION_ROW.columnNames,
   webhook_deliveries: [...QUEUED_WEBHOOK.columnNames, ...DELIVERY_COLUMNS],
@@ -50,6 +51,7 @@ export const NUMBERED_TABLES = {
   users: 'id',
   api_keys: 'seq',
   outbox: 'id',
+  mail_history: 'id',
   invitations: 'id',
   events: 'id',
   webhook_deliveries: 'id',

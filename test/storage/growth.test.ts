@@ -24,6 +24,7 @@ const FILL = `
   select n, n, n, 'digest', 'hash', 'mac', 'key' from generate_series(1, 10000) as n;
   insert into audit_marks (name, position, hash, marked_at, mac, mac_key) values ('head', 10000, 'hash', 1, 'mac', 'key');
   insert into outbox (kind, recipient, requested_at, due_at) select 'verify', n, n, n from generate_series(1, 10000) as n;
+  insert into mail_history (mail_id, kind, recipient, requested_at, at, attempts, errors) select n, 'verify', n, n, n, 1, '[]' from generate_series(1, 10000) as n;
   insert into webhook_deliveries (message_id, type, user_id, occurred_at, requested_at, due_at) select n, 'type', n, n, n, n from generate_series(1, 10000) as n;
   insert into rate_limits (key, free_at) select n, n from generate_series(1, 10000) as n;
   insert into limit_windows (subject, period_ms, ends_at, used) select 'u' || n, 60000, n, n from generate_series(1, 10000) as n;

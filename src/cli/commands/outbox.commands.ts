@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
+import { parseEmail } from '../../domain/values/email.ts'
 import type { Operator } from '../../model/caller.ts'
 import type { OutboxMail } from '../../model/mail.ts'
 import type { OutboxWebhook } from '../../model/webhook.ts'
@@ -8,17 +9,51 @@ import { type BulkOptions, type BulkRun, bulkCommand, type Change, runBulk, Some
 import { addCommand } from '../terminal/input.ts'
 import { type Format, JSON_OPTION, type JsonOption, print, printJson, printList, printResult } from '../terminal/output.ts'
 import { InvalidInput } from '../terminal/refusals.ts'
-import { MAIL_FORMAT, WEBHOOK_FORMAT } from '../terminal/views.ts'
+import { MAIL_FORMAT, MAIL_RECORD_FORMAT, WEBHOOK_FORMAT } from '../terminal/views.ts'
 import { OPERATOR, readConfig, withServices } from '../with-services.ts'
 
 export function mailCommands(program: Command): void {
-  outboxCommands<OutboxMail>(program, {
+  const group = outboxCommands<OutboxMail>(program, {
     noun: 'mail',
+    listTo,
     description: 'manage the outbox: mails that are pending or could not be delivered',
     format: MAIL_FORMAT,
     administration: ({ mailAdministration }) => mailAdministration,
     label: ({ id, kind, recipient }) => `mail ${id} (${kind}, to ${recipient})`,
   })
+  addCommand(group, 'test', 'send a test mail, and report the answer of the mail server', { '<address>': 'where it goes' })
+    .option(...JSON_OPTION)
+    .action(testMail)
+}
+
+const MAX_LISTED = 1000
+
+/** What became of the mails to an address. */
+async function listTo(address: string, options: ListOptions): Promise<void> {
+  if (options.failed) throw new InvalidInput(['--to: lists every mail to the address; leave out --failed'])
+  const mails = await withServices(({ mailAdministration }) => mailAdministration.sentTo(address, MAX_LISTED))
+  await printList(MAIL_RECORD_FORMAT, mails.length === 0 ? [] : [mails], options)
+}
+
+/** Sends directly, past the outbox: the answer is reported at once, and a failure is not retried. */
+async function testMail(address: string, { json }: JsonOption): Promise<void> {
+  const to = parseEmail(address)
+  if (to === undefined) throw new InvalidInput(['ADDRESS: should be an e-mail address'])
+  const requestedAt = Date.now()
+  const result = await withServices(async ({ mailAdministration }, { config }) => {
+    const { openTransport } = await import('../../delivery/mail/file.transport.ts')
+    const { sendTestMail } = await import('../../delivery/mail/test-mail.ts')
+    const transport = await openTransport(config, () => undefined)
+    const sent = await sendTestMail(transport, config, to, '`latchkey mail test`').finally(() => transport.close())
+    await mailAdministration.recordTest(OPERATOR, to, requestedAt, sent)
+    return sent
+  })
+  const isAccepted = 'answer' in result
+  if (json) printJson({ recipient: to, accepted: isAccepted, ...result })
+  else if (isAccepted) print(`the test mail to ${to} was accepted: ${result.answer}`)
+  if (isAccepted) return
+  if (json) throw new SomeFailed()
+  throw new InvalidInput([`the test mail was not accepted: ${result.error}`])
 }
 
 export function webhookCommands(program: Command): void {
@@ -79,6 +114,8 @@ type Outbox<Entry extends Numbered> = {
   readonly format: Format<Entry> & { lines(entry: Entry): readonly string[] }
   administration(services: Services): OutboxAdministration<Entry>
   label(entry: Entry): string
+  /** What `list --to` does. */
+  readonly listTo?: (address: string, options: ListOptions) => Promise<void>
   /** What `retry` does without ids; without this, a missing id is an error. */
   readonly retryWithoutIds?: (run: BulkRun) => Promise<void>
 }
@@ -91,19 +128,23 @@ type OutboxAdministration<Entry> = {
   discard(operator: Operator, id: number): Promise<boolean>
 }
 
-type ListOptions = JsonOption & { readonly failed?: true }
+type ListOptions = JsonOption & { readonly failed?: true; readonly to?: string }
 
 /** Adds the commands `list`, `show`, `retry` and `discard`. */
 function outboxCommands<Entry extends Numbered>(program: Command, outbox: Outbox<Entry>): Command {
   const { noun, format, administration } = outbox
   const group = addCommand(program, noun, outbox.description)
   const subject = subjectOf(outbox)
-  addCommand(group, 'list', `list pending and failed ${noun}s in order of id`)
+  const { listTo } = outbox
+  const list = addCommand(group, 'list', `list pending and failed ${noun}s in order of id`)
     .option('--failed', `failed ${noun}s only`)
     .option(...JSON_OPTION)
     .action((options: ListOptions) =>
-      withServices((services) => printList(format, administration(services).list({ failedOnly: options.failed === true }), options)),
+      listTo && options.to !== undefined
+        ? listTo(options.to, options)
+        : withServices((services) => printList(format, administration(services).list({ failedOnly: options.failed === true }), options)),
     )
+  if (listTo) list.option('--to <address>', `what became of the ${noun}s to this address in the last 30 days, the newest first`)
   addCommand(group, 'show', `show a ${noun}, and why it was not delivered`, { '<id>': `the id of a ${noun}, as \`${noun} list\` shows it` })
     .option(...JSON_OPTION)
     .action(async (reference: string, options: JsonOption) => {

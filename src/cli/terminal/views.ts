@@ -4,7 +4,7 @@ import type { AuditVerification } from '../../model/audit.ts'
 import { isoTime } from '../../model/entity.ts'
 import { EVENT, type StoredEvent } from '../../model/event.ts'
 import type { Factors } from '../../model/factor.ts'
-import type { OutboxMail } from '../../model/mail.ts'
+import type { OutboxMail, ShownMail } from '../../model/mail.ts'
 import { type ListedSession, SESSION } from '../../model/session.ts'
 import { USER, type User } from '../../model/user.ts'
 import type { OutboxWebhook } from '../../model/webhook.ts'
@@ -165,6 +165,33 @@ export const MAIL_FORMAT = outboxFormat<OutboxMail>({
   timeName: 'Requested',
   time: ({ requestedAt }) => requestedAt,
 })
+
+/** What became of a mail. */
+export const MAIL_RECORD_FORMAT: Format<ShownMail> = {
+  columns: {
+    REQUESTED: ({ requestedAt }) => isoTime(requestedAt),
+    KIND: ({ kind }) => kind,
+    STATE: ({ state }) => state,
+    ATTEMPTS: ({ attempts }) => String(attempts),
+    'LAST CHANGE': ({ at }) => isoTime(at),
+    DETAIL: ({ answer, errors }) => answer ?? errors.at(-1)?.error ?? '',
+  },
+  json: ({ kind, recipient, state, requestedAt, at, attempts, errors, answer }) => ({
+    kind,
+    recipient,
+    state,
+    requested_at: isoTime(requestedAt),
+    changed_at: isoTime(at),
+    attempts,
+    errors: errors.map(({ error, firstAt, lastAt, count }) => ({
+      error,
+      first_at: isoTime(firstAt),
+      last_at: isoTime(lastAt),
+      count,
+    })),
+    answer: answer ?? null,
+  }),
+}
 
 export const WEBHOOK_FORMAT = outboxFormat<OutboxWebhook>({
   columns: { TYPE: ({ type }) => type, USER: ({ userId }) => String(userId) },

@@ -30,6 +30,7 @@ export function createFileTransport(folder: string, print: (line: string) => voi
       count++
       await write(folder, fileName(message, count), content)
       print([`Mail to ${message.to}`, message.purpose, ...(message.link === undefined ? [] : [message.link])].join(': '))
+      return 'kept as a file, because SMTP_URL is not set'
     },
     check: async () => undefined,
     close: async () => undefined,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { ClaimedMail } from '../../model/mail.ts'
+import type { ClaimedMail, MailKind } from '../../model/mail.ts'
 import { LIFETIME_MINUTES, type Tokens } from '../../security/token.ts'
-import type { Database } from '../../storage/database.ts'
+import type { Database, Queries } from '../../storage/database.ts'
 import {
   claimMails,
   extendLease,
@@ -15,6 +15,7 @@ import {
   removeUnwantedMails,
   requeueMail,
 } from '../../storage/repositories/mail/mail.repository.ts'
+import { recordMail } from '../../storage/repositories/mail/mail-history.repository.ts'
 import { openSignIn } from '../../storage/repositories/sign-in/email-sign-in.repository.ts'
 import { createDispatcher, type Delivery, type Dispatcher, type DispatcherOptions, type Outcome } from '../dispatcher.ts'
 import { type Letterhead, writeMail, writeNotice } from './messages.ts'
@@ -33,6 +34,9 @@ export function createMailDispatcher(parts: MailDispatcherParts): Dispatcher {
   return createDispatcher(createMailDelivery(parts), parts)
 }
 
+/** A mail that is wanted: where it goes, and how it is written. */
+type Letter = { readonly kind: MailKind; readonly to: string; readonly write: () => MailMessage }
+
 const RETRIED_FOR_MS = 24 * 60 * 60_000
 const FAILED_KEPT_MS = 30 * 24 * 60 * 60_000
 const FORGET_EVERY_MS = 10 * 60_000
@@ -49,40 +53,51 @@ function createMailDelivery(parts: MailDispatcherParts): Delivery<ClaimedMail> {
   let forgetsAt = Number.NEGATIVE_INFINITY
 
   async function attempt(mail: ClaimedMail): Promise<Outcome> {
-    let write: (() => MailMessage) | undefined
+    let letter: Letter | undefined
     try {
-      write = await prepare(mail)
+      letter = await prepare(mail)
     } catch (error) {
       return lookUpFailed(mail, error)
     }
-    if (write === undefined) return unwanted(mail)
+    if (letter === undefined) return unwanted(mail)
     try {
       // Tells an outage from a problem of this recipient: only the former may be counted in the metrics.
       if (server.isOutage() || mail.attempts > 0) await server.requireAvailable()
     } catch (error) {
-      return failed(mail, error, 'check')
+      return failed(mail, error, 'check', letter)
     }
+    let answer: string
     try {
-      await transport.send(write())
+      answer = await transport.send(letter.write())
     } catch (error) {
-      return failed(mail, error, 'sending')
+      return failed(mail, error, 'sending', letter)
     }
     server.noteReached('sending')
-    return () => finish(mail)
+    const at = now()
+    return () =>
+      db.transaction(async (tx) => {
+        await recordMail(tx, { ...stepOf(mail, letter), at, outcome: 'delivered', answer })
+        await finish(tx, mail)
+      })
+  }
+
+  function stepOf({ id: mailId, requestedAt }: ClaimedMail, { kind, to }: Letter) {
+    return { mailId, kind, recipient: to, requestedAt }
   }
 
   /** Looks up what the mail needs. Undefined if the mail is not wanted. */
-  async function prepare(mail: ClaimedMail): Promise<(() => MailMessage) | undefined> {
-    if (isNotice(mail)) return () => writeNotice(letterhead(), mail, now())
+  async function prepare(mail: ClaimedMail): Promise<Letter | undefined> {
+    if (isNotice(mail)) return { kind: mail.kind, to: mail.address ?? mail.recipient, write: () => writeNotice(letterhead(), mail, now()) }
     const recipient = await findRecipient(db, mail.recipient, mail.kind, now())
     if (recipient === undefined) return undefined
-    const { kind, id, version } = recipient
+    const { kind, id, version, to } = recipient
     const sent = { ...mail, kind }
-    if (kind !== 'sign_in') return () => writeMail(letterhead(), sent, recipient, { token: tokens.forMail(kind, id, version) }, now())
+    if (kind !== 'sign_in')
+      return { kind, to, write: () => writeMail(letterhead(), sent, recipient, { token: tokens.forMail(kind, id, version) }, now()) }
     const signIn = signInVersion(mail)
     await openSignIn(db, mail.recipient, signIn, version, now() + LIFETIME_MINUTES.sign_in * 60_000)
     const code = tokens.codeOf(id, signIn)
-    return () => writeMail(letterhead(), sent, recipient, { token: tokens.forMail(kind, id, signIn), code }, now())
+    return { kind, to, write: () => writeMail(letterhead(), sent, recipient, { token: tokens.forMail(kind, id, signIn), code }, now()) }
   }
 
   /** Logged once per outage, in which some mails may still pass. */
@@ -103,24 +118,30 @@ function createMailDelivery(parts: MailDispatcherParts): Delivery<ClaimedMail> {
     } catch (error) {
       if (now() - mail.requestedAt < RETRIED_FOR_MS) return failed(mail, error, 'check')
     }
-    return () => finish(mail)
+    return () => finish(db, mail)
   }
 
   /** A request that arrived while the mail was being sent gets its own mail. */
-  async function finish(mail: ClaimedMail): Promise<void> {
-    if (!(await removeMail(db, mail))) await requeueMail(db, mail, now())
+  async function finish(queries: Queries, mail: ClaimedMail): Promise<void> {
+    if (!(await removeMail(queries, mail))) await requeueMail(queries, mail, now())
   }
 
-  function failed(mail: ClaimedMail, cause: unknown, operation: Operation): Outcome {
+  /** Without a letter nobody learns about the mail: it is unwanted, and only waits like the others. */
+  function failed(mail: ClaimedMail, cause: unknown, operation: Operation, letter?: Letter): Outcome {
     const error = cause instanceof MailError ? cause : unexpected(mail, cause)
     if (error.scope === 'server') server.noteOutage(error, operation)
     else server.noteReached(operation)
     const ageMs = now() - mail.requestedAt
-    if (error.scope === 'recipient' || ageMs >= RETRIED_FOR_MS) return () => giveUp(mail, error)
+    if (error.scope === 'recipient' || ageMs >= RETRIED_FOR_MS) return () => giveUp(mail, error, letter)
     if (error.scope === 'message' && mail.attempts === 0) logger.warn(describe(mail, error), 'a mail was rejected and is retried')
     const dueAt = now() + retryDelayMs(error.scope, mail.attempts, ageMs, random)
     const putOff = operation === 'check' ? holdMail : postponeMail
-    return () => putOff(db, mail, dueAt, error.message)
+    const at = now()
+    return () =>
+      db.transaction(async (tx) => {
+        if (letter) await recordMail(tx, { ...stepOf(mail, letter), at, error: error.message })
+        await putOff(tx, mail, dueAt, error.message)
+      })
   }
 
   function unexpected(mail: ClaimedMail, cause: unknown): MailError {
@@ -128,8 +149,13 @@ function createMailDelivery(parts: MailDispatcherParts): Delivery<ClaimedMail> {
     return new MailError('message', 'the mail could not be written', { cause })
   }
 
-  async function giveUp(mail: ClaimedMail, error: MailError): Promise<void> {
-    if (!(await giveUpMail(db, mail, now(), error.message))) return requeueMail(db, mail, now())
+  async function giveUp(mail: ClaimedMail, error: MailError, letter: Letter | undefined): Promise<void> {
+    const isGivenUp = await db.transaction(async (tx) => {
+      const isEnd = await giveUpMail(tx, mail, now(), error.message)
+      if (letter) await recordMail(tx, { ...stepOf(mail, letter), at: now(), error: error.message, ...(isEnd && { outcome: 'given_up' }) })
+      return isEnd
+    })
+    if (!isGivenUp) return requeueMail(db, mail, now())
     logger.error(describe(mail, error), 'a mail could not be delivered and is given up')
   }
 

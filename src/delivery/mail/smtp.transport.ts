@@ -29,12 +29,12 @@ export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOU
     setTimeout(() => stale.close({ force: true }), timeouts.totalMs).unref()
   }
 
-  async function inTime(totalMs: number, work: (used: typeof pool) => Promise<unknown>): Promise<void> {
+  async function inTime<Result>(totalMs: number, work: (used: typeof pool) => Promise<Result>): Promise<Result> {
     const used = pool
     const timer = new AbortController()
     timers.add(timer)
     try {
-      await Promise.race([work(used), expire(totalMs, timer.signal)])
+      return await Promise.race([work(used), expire(totalMs, timer.signal)])
     } catch (error) {
       if (isClosed) throw new MailError('server', 'the service is stopping')
       if (error instanceof TimeoutError) replacePool(used)
@@ -46,8 +46,8 @@ export function createSmtpTransport(url: string, timeouts: SmtpTimeouts = TIMEOU
   }
 
   return {
-    send: (message) => inTime(timeouts.totalMs, (used) => used.sendMail(toSendOptions(message))),
-    check: () => inTime(timeouts.totalMs / 2, (used) => used.verify()),
+    send: async (message) => redacted((await inTime(timeouts.totalMs, (used) => used.sendMail(toSendOptions(message)))).response),
+    check: async () => void (await inTime(timeouts.totalMs / 2, (used) => used.verify())),
     async close() {
       isClosed = true
       pool.close({ force: true })

@@ -20,8 +20,11 @@ export type MailImage = { readonly id: string; readonly fileName: string; readon
 export type Mailbox = { readonly name: string; readonly address: string }
 
 export type MailTransport = {
-  /** Throws a MailError if the mail was not accepted. */
-  send(message: MailMessage): Promise<void>
+  /**
+   * Returns the answer of the server, which is stored: it must not contain an address, a link or a code. Throws a MailError if the mail was
+   * not accepted.
+   */
+  send(message: MailMessage): Promise<string>
   /** Sends nothing. Throws a MailError if no mail can be sent now. */
   check(): Promise<void>
   /** Aborts deliveries in progress, which then throw. */

@@ -1,14 +1,17 @@
 import type { Actor, Operator } from '../../model/caller.ts'
-import type { OutboxMail } from '../../model/mail.ts'
+import type { MailRecord, OutboxMail, ShownMail } from '../../model/mail.ts'
 import {
   countMails,
   discardMail,
   findMail,
   listMailsAfter,
   listMailsBefore,
+  listWaitingMailsTo,
   retryMail,
 } from '../../storage/repositories/mail/mail.repository.ts'
+import { findWaiting, listMailRecords, listMailRecordsTo, recordMail } from '../../storage/repositories/mail/mail-history.repository.ts'
 import { changeAsAdmin, type DomainParts, pagesOf } from '../changes/changes.ts'
+import { emailKey } from '../values/email.ts'
 
 export type MailAdministration = ReturnType<typeof createMailAdministration>
 
@@ -16,9 +19,42 @@ const LIST_PAGE_SIZE = 500
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
 
+/** Part of the history of mails. */
+type HistoryPage = { readonly to?: string | undefined; readonly beforeId?: number | undefined; readonly size: number }
+
+/** What a test mail has led to: the answer of the server, or why there was none. */
+export type TestResult = { readonly answer: string } | { readonly error: string }
+
 /** What an operator or an admin may do with the mails in the outbox. */
 export function createMailAdministration({ reads, changes, now, onMailQueued = () => undefined }: Parts) {
+  async function shown(records: readonly MailRecord[]): Promise<ShownMail[]> {
+    const open = records.filter(({ outcome }) => outcome === undefined)
+    const waiting = await findWaiting(
+      reads,
+      open.map(({ mailId }) => mailId),
+    )
+    return records.map((record) => ({ ...record, state: record.outcome ?? (waiting.has(record.mailId) ? 'waiting' : 'dropped') }))
+  }
+
+  /** What became of mails in the last 30 days, the newest first. A mail appears with its first attempt. */
+  async function history({ to, beforeId = Number.MAX_SAFE_INTEGER, size }: HistoryPage): Promise<ShownMail[]> {
+    return shown(await (to === undefined ? listMailRecords(reads, beforeId, size) : listMailRecordsTo(reads, emailKey(to), beforeId, size)))
+  }
+
   return {
+    history,
+    /** The mails to one address: first those that wait for their first attempt, then what became of the others. */
+    async sentTo(to: string, size: number): Promise<ShownMail[]> {
+      const [waiting, records] = await Promise.all([listWaitingMailsTo(reads, emailKey(to), size), history({ to, size })])
+      const known = new Set(records.filter(({ state }) => state === 'waiting').map(({ mailId }) => mailId))
+      return [...waiting.filter(({ id }) => !known.has(id)).map(untried), ...records].slice(0, size)
+    },
+    /** Adds a test mail, which is sent directly, to the history. */
+    recordTest: (by: Actor | Operator, to: string, requestedAt: number, result: TestResult) =>
+      changeAsAdmin(changes, by, (tx) => {
+        const end = 'answer' in result ? ({ ...result, outcome: 'delivered' } as const) : ({ ...result, outcome: 'given_up' } as const)
+        return recordMail(tx, { mailId: 0, kind: 'test', recipient: to, requestedAt, at: now(), ...end })
+      }),
     /** Lists pending and failed mails in order of id, one page at a time. */
     async *list({ failedOnly }: { readonly failedOnly: boolean }): AsyncIterable<readonly OutboxMail[]> {
       for await (const page of pagesOf(LIST_PAGE_SIZE, (afterId) => listMailsAfter(reads, afterId, LIST_PAGE_SIZE))) {
@@ -39,6 +75,19 @@ export function createMailAdministration({ reads, changes, now, onMailQueued = (
       return isRetried
     },
     /** Removes a mail without sending it. False if it is being sent or is not in the outbox. */
-    discard: (by: Actor | Operator, mailId: number) => changeAsAdmin(changes, by, (tx) => discardMail(tx, mailId, now())),
+    discard: (by: Actor | Operator, mailId: number) =>
+      changeAsAdmin(changes, by, async (tx) => {
+        const mail = await findMail(tx, mailId)
+        const isDiscarded = await discardMail(tx, mailId, now())
+        // The history of a mail that was given up has ended already.
+        if (mail && isDiscarded && mail.failedAt === undefined) await recordMail(tx, { ...mail, mailId, at: now(), outcome: 'discarded' })
+        return isDiscarded
+      }),
   }
+}
+
+/** A mail that is in the outbox, and not in the history yet. */
+function untried({ id, kind, recipient, requestedAt, attempts, lastError }: OutboxMail): ShownMail {
+  const errors = lastError === undefined ? [] : [{ error: lastError, firstAt: requestedAt, lastAt: requestedAt, count: attempts }]
+  return { id: 0, mailId: id, kind, recipient, requestedAt, at: requestedAt, attempts, errors, state: 'waiting' }
 }

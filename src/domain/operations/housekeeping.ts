@@ -5,6 +5,7 @@ import type { Database } from '../../storage/database.ts'
 import { listForeignKinds, renameForeignKind } from '../../storage/repositories/import/import.repository.ts'
 import { deleteEndedSecrets } from '../../storage/repositories/keys/key.repository.ts'
 import { deleteFreeLimits } from '../../storage/repositories/limits/rate-limit.repository.ts'
+import { deleteOldMailRecords } from '../../storage/repositories/mail/mail-history.repository.ts'
 import { deleteActivityBefore } from '../../storage/repositories/operations/operations.repository.ts'
 import { deleteUsageBefore } from '../../storage/repositories/plans/usage.repository.ts'
 import { deleteEndedWindows } from '../../storage/repositories/plans/window.repository.ts'
@@ -24,6 +25,7 @@ const INTERVAL_MS = 10 * 60_000
 const BATCH_SIZE = 500
 // The mail is tried for a day, and its link works for another one.
 const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
+const MAIL_HISTORY_KEPT_MS = 30 * 24 * 60 * 60_000
 type DeleteBatch = (db: Database, now: number, limit: number) => Promise<number>
 const EXPIRED: readonly DeleteBatch[] = [
   deleteExpiredSessions,
@@ -36,12 +38,13 @@ const EXPIRED: readonly DeleteBatch[] = [
   deleteEndedWindows,
   (db, now, limit) => deleteUsageBefore(db, dayOf(now) - USAGE_DAYS + 1, limit),
   (db, now, limit) => deleteOldEmailChanges(db, now - EMAIL_CHANGES_KEPT_MS, limit),
+  (db, now, limit) => deleteOldMailRecords(db, now - MAIL_HISTORY_KEPT_MS, limit),
   (db, now, limit) => deleteFreeLimits(db, now * 1000, limit),
 ]
 
 /**
  * Deletes expired sessions, challenges, sign-in mails, codes of hand-offs and invitations, ended secrets of API keys, ended windows of
- * limits, use of API keys that is over 400 days old, old requests for another address, limits that are fully available again and counts of
+ * limits, use of API keys that is over 400 days old, old requests for another address, the history of mails after 30 days, limits that are fully available again and counts of
  * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
  * error, the next run does what is left.
  */

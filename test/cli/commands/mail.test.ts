@@ -100,3 +100,27 @@ test('mail discard deletes the mails that standard input names, continues after 
   assert.equal(stderr, 'latchkey: 4: this mail is being sent right now; try again in a minute\nlatchkey: 1 of 3 failed\n')
   assert.deepEqual(await Promise.all([1, 2, 3, 4].map(async (id) => (await findMail(db, id)) !== undefined)), [false, true, false, true])
 })
+
+test('mail list --to shows what became of the mails to an address, and mail test sends one', async (t) => {
+  const line = await commandLine(t)
+  await fourMails(line)
+  done(await line.run(['mail', 'list', '--to', 'nobody@example.com']), 'REQUESTED  KIND  STATE  ATTEMPTS  LAST CHANGE  DETAIL\n')
+  const [waiting] = JSON.parse((await line.run(['mail', 'list', '--to', 'Ada@example.com', '--json'])).stdout)
+  assert.deepEqual(waiting, {
+    kind: 'verify',
+    recipient: 'ada@example.com',
+    state: 'waiting',
+    requested_at: REQUESTED,
+    changed_at: REQUESTED,
+    attempts: 0,
+    errors: [],
+    answer: null,
+  })
+  const smtp = { SMTP_URL: 'smtp://127.0.0.1:1' }
+  const { code, stderr } = await line.run(['mail', 'test', 'ops@example.com'], undefined, smtp)
+  assert.equal(code, 1)
+  assert.match(stderr, /^latchkey: the test mail was not accepted: no answer: connect ECONNREFUSED/)
+  const [test] = JSON.parse((await line.run(['mail', 'list', '--to', 'ops@example.com', '--json'])).stdout)
+  assert.deepEqual([test.kind, test.state, test.attempts, test.errors.length], ['test', 'given_up', 1, 1])
+  refusedWith(await line.run(['mail', 'test', 'ops']), 1, 'ADDRESS: should be an e-mail address')
+})

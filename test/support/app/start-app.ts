@@ -5,6 +5,7 @@ import { buildApp, createObservation } from '../../../src/app.ts'
 import { type Config, loadConfig } from '../../../src/config/load.ts'
 import { createFileTransport, createKeptMails } from '../../../src/delivery/mail/file.transport.ts'
 import { createMailDispatcher } from '../../../src/delivery/mail/mail.delivery.ts'
+import type { MailTransport } from '../../../src/delivery/mail/transport.ts'
 import { NO_LIMITS } from '../../../src/domain/values/rate-limits.ts'
 import type { App } from '../../../src/http/pipeline/declarations.ts'
 import { openBranding } from '../../../src/process/branding.ts'
@@ -31,6 +32,8 @@ export type StartOptions = {
   /** What the link of the terminal contains, for the form that creates the first admin. */
   readonly firstAdminToken?: string
   readonly clock?: TestClock
+  /** In place of the one that keeps mails as files. */
+  readonly mailTransport?: MailTransport
 }
 
 /** Reads /dev/mail. */
@@ -58,17 +61,18 @@ export async function startApp(t: TestContext & { database?: DatabaseKind }, opt
   /** Where the mails that the service has sent are kept. */
   const mailFolder = join(temporaryFolder(t), 'mail')
   // Usually not started: it sends, one mail after the other, when the test opens the mailbox.
+  const mailTransport = options.mailTransport ?? createFileTransport(mailFolder, () => undefined)
   const mail = createMailDispatcher({
     db,
     tokens: services.tokens,
-    transport: createFileTransport(mailFolder, () => undefined),
+    transport: mailTransport,
     letterhead: () => ({ ...config, brand, templates }),
     now: clock.now,
     logger,
     concurrency: 1,
   })
   const { app, served, observation } = await openApp(t, config, parts, {
-    app: { logger, brand, keptMails: createKeptMails(mailFolder), devMailToken: DEV_MAIL_TOKEN },
+    app: { logger, brand, keptMails: createKeptMails(mailFolder), devMailToken: DEV_MAIL_TOKEN, mailTransport },
     services: { onEvent: createEventLog(logger), onMailQueued: mail.wake, firstAdminToken: options.firstAdminToken },
     stop: mail.stop,
   })

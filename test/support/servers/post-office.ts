@@ -28,14 +28,14 @@ export function createHeldTransport() {
   return {
     sent,
     pending,
-    send(message: MailMessage): Promise<void> {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
+    send(message: MailMessage): Promise<string> {
+      const { promise, resolve, reject } = Promise.withResolvers<string>()
       const leave = () => pending.splice(pending.indexOf(held), 1)
       const held = {
         accept() {
           leave()
           sent.push(message)
-          resolve()
+          resolve('250 OK')
         },
         refuse(error: MailError) {
           leave()
@@ -63,6 +63,7 @@ export function createInstantTransport(): MailTransport & { readonly sent: MailM
     async send(message: MailMessage) {
       if (transport.error) throw transport.error
       sent.push(message)
+      return '250 OK'
     },
     async check() {
       if (transport.error) throw transport.error

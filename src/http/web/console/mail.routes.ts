@@ -1,13 +1,15 @@
 import type { KeptMail, KeptMails } from '../../../model/mail.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { Type } from '../../validation/schema.ts'
+import { Email, Type } from '../../validation/schema.ts'
 import { emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
+import { inputField } from '../site/elements/fields.ts'
 import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
-import { laterPage, pagesFooter, queryText } from '../site/elements/paging.ts'
+import { laterPage, pagesFooter, queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, type ShownStatus } from './deliveries.ts'
+import { historyCard } from './mail-history.ts'
 
 const PAGE_SIZE = 15
 /** Which part of the outbox and of the mailbox is shown, or is to be shown again. */
@@ -15,8 +17,21 @@ const MailPlace = {
   status: DeliveryStatus,
   before: Type.Optional(Type.Integer({ minimum: 1 })),
   kept: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** The history below an id, or that of one address. */
+  past: Type.Optional(Type.Integer({ minimum: 1 })),
+  to: Type.Optional(Type.String({ trimmed: true, maxLength: 254, default: '' })),
 }
-type Place = { readonly status?: ShownStatus; readonly before?: number | undefined; readonly kept?: number | undefined }
+type Place = {
+  readonly status?: ShownStatus
+  readonly before?: number | undefined
+  readonly kept?: number | undefined
+  readonly past?: number | undefined
+  readonly to?: string | undefined
+}
+const MAX_OF_ADDRESS = 50
+const TEST_FIELDS = { address: { schema: Email, label: 'Email address', type: 'email' } } as const
+// A server that does not answer is given up after 30 seconds.
+const TEST_WITHIN_MS = 35_000
 const KeptMailPath = { mail_id: Type.String({ maxLength: 300 }) }
 const NO_FAILED = emptyState('No failed mail', 'Every email was delivered or is still being retried.')
 const NOTHING = emptyState('The outbox is empty', 'Emails that are waiting or could not be delivered appear here.')
@@ -38,16 +53,47 @@ const FRAME_HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** The outbox: mails that wait, and mails that could not be delivered. For development, also every kept mail, as its reader would see it. */
-export function consoleMailRoutes({ get, post }: PageRoutes, { site, mailAdministration, keptMails }: PageParts): void {
+export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): void {
+  const { site, mailAdministration, keptMails, sendTestMail } = parts
   const { root } = site
+
+  /** Everything that became of mails or, with an address, of those to it. */
+  async function history({ to = '', past }: Place): Promise<Html> {
+    const now = site.now()
+    const search = html`<form class="filters" role="search" action="${root}/console/mail">
+<div class="field wide"><label for="to">Email address</label><input id="to" name="to" type="search" value="${to}" autocomplete="off" spellcheck="false" placeholder="name@example.com"></div>
+<button>Search</button>
+</form>`
+    const all = html`<p><a href="${root}/console/mail">Show all mail</a></p>`
+    if (to !== '') {
+      const mails = await mailAdministration.sentTo(to, MAX_OF_ADDRESS)
+      const empty = emptyState(
+        'No mail to this address',
+        'A request for an address without an account sends nothing, and leaves no entry.',
+        all,
+      )
+      return html`${search}${historyCard(mails, now, { title: `Mail to ${shortText(to, 100)}`, empty })}`
+    }
+    const mails = await mailAdministration.history({ beforeId: past, size: PAGE_SIZE + 1 })
+    const shown = mails.slice(0, PAGE_SIZE)
+    const last = mails.length > PAGE_SIZE ? shown.at(-1)?.id : undefined
+    const footer = stepsFooter({
+      back: past === undefined ? undefined : stepLink(`${root}${mailPath({})}#history`, 'Newest'),
+      on: last === undefined ? undefined : stepLink(`${root}${mailPath({ past: last })}#history`, 'Older →'),
+    })
+    return html`${search}${historyCard(shown, now, { footer })}`
+  }
+
+  const mailPage = (content: Html): Page => ({ title: 'Mail', content, actions: sendTestMail && testForm(root) })
 
   get('/mail', {
     query: MailPlace,
     async handle({ query }) {
+      if (query.to) return mailPage(await history(query))
       const isFailedOnly = query.status === 'failed'
       const mails = await mailAdministration.page(isFailedOnly ? 'failed' : 'all', query.before, PAGE_SIZE + 1)
       // The last mail of a later page may have left the outbox.
-      if (mails.length === 0 && query.before !== undefined) return { to: mailPath({ ...query, before: undefined }) }
+      if (mails.length === 0 && query.before) return { to: mailPath({ ...query, before: undefined }) }
       const shown = mails.slice(0, PAGE_SIZE)
       const next = mails.length > PAGE_SIZE ? shown.at(-1)?.id : undefined
       const now = site.now()
@@ -63,11 +109,10 @@ export function consoleMailRoutes({ get, post }: PageRoutes, { site, mailAdminis
         empty: isFailedOnly ? NO_FAILED : NOTHING,
         shown: query.status,
         to: (status) => root + mailPath({ ...query, status, before: undefined }),
-        start: query.before === undefined ? undefined : 'Newest',
-        next: next === undefined ? undefined : root + mailPath({ ...query, before: next }),
+        start: query.before ? 'Newest' : undefined,
+        next: next ? root + mailPath({ ...query, before: next }) : undefined,
       })
-      const mailbox = keptMails && (await mailboxCard(site, keptMails, query))
-      return { title: 'Mail', content: html`${outbox}\n${mailbox}` }
+      return mailPage(html`${outbox}\n${await mailboxCard(site, keptMails, query)}\n${await history(query)}`)
     },
   })
 
@@ -80,6 +125,24 @@ export function consoleMailRoutes({ get, post }: PageRoutes, { site, mailAdminis
         to: mailPath(query),
         notice: (await mailAdministration[name](actor, params.mail_id)) ? `mail-${done}` : 'mail-gone',
       }),
+    })
+
+  if (sendTestMail !== undefined)
+    post('/mail/test', {
+      asksForPassword: false,
+      deadlineMs: TEST_WITHIN_MS,
+      fields: TEST_FIELDS,
+      retry: (form) => ({
+        title: 'Send a test mail',
+        content: html`${form.problem}<form class="form" method="post" action="${root}/console/mail/test">${form.field('address')}<div class="actions"><button class="primary">Send</button></div></form>`,
+        back: { path: '/console/mail', text: 'Mail' },
+      }),
+      async handle({ body, actor }) {
+        const requestedAt = site.now()
+        const result = await sendTestMail(body.address)
+        await mailAdministration.recordTest(actor, body.address, requestedAt, result)
+        return { to: mailPath({ to: body.address }), notice: 'answer' in result ? 'test-sent' : 'test-failed' }
+      },
     })
 
   if (keptMails === undefined) return
@@ -106,7 +169,8 @@ export function consoleMailRoutes({ get, post }: PageRoutes, { site, mailAdminis
 }
 
 /** The kept mails, newest first, as a part of the page of the outbox. */
-async function mailboxCard({ root, now }: Site, keptMails: KeptMails, shown: Place): Promise<Html> {
+async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined, shown: Place): Promise<Html | undefined> {
+  if (keptMails === undefined) return undefined
   const { mails, page, hasMore } = await keptMails.page(shown.kept ?? 1, PAGE_SIZE)
   return tableCard({
     title: 'Mailbox',
@@ -131,8 +195,14 @@ function mailPath(shown: Place): string {
   return `/console/mail${placeText(shown)}`
 }
 
-function placeText({ status, before, kept }: Place): string {
-  return queryText({ status, before, kept: laterPage(kept) })
+function placeText({ status, before, kept, past, to }: Place): string {
+  return queryText({ status, before, kept: laterPage(kept), past, to })
+}
+
+function testForm(root: string): Html {
+  return html`<details class="confirm calm"><summary>Send a test mail…</summary>
+<form class="form" method="post" action="${root}/console/mail/test">${inputField({ name: 'address', ...TEST_FIELDS.address })}<button class="primary">Send a test mail</button></form>
+</details>`
 }
 
 /** Within the frame, the page of a link could not be shown. The first base decides, and belongs after the doctype. */
@@ -145,7 +215,7 @@ function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: Kept
   const content = html`<section class="card" aria-label="Mail"><dl class="facts">
 <dt>To</dt><dd>${to}</dd>
 <dt>Written</dt><dd>${timeOf(at)}</dd>
-${links.map((link) => html`<dt>Link</dt><dd class="clip"><a href="${link}" rel="noreferrer">${link}</a></dd>`)}
+${links.map((link) => html`<dt>Link</dt><dd class="clip"><a href="${link}" target="_blank" rel="noreferrer">${link}</a></dd>`)}
 </dl></section>
 <iframe class="mail" title="The mail, as its reader sees it" sandbox="${SANDBOX}" src="${root}/console/mail/kept/${encodeURIComponent(id)}/frame"></iframe>
 <details class="numbers"><summary>Text part</summary><pre>${text}</pre></details>`

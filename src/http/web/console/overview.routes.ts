@@ -1,11 +1,12 @@
 import type { CountedUsers } from '../../../domain/users/user-directory.service.ts'
+import type { MailCounts } from '../../../model/mail.ts'
 import type { BusyKey } from '../../../model/usage.ts'
 import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { within } from '../../../shared/within.ts'
 import { badge, emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
 import { barChart } from '../site/elements/charts.ts'
-import { ageOf, numberOf } from '../site/elements/format.ts'
+import { ageOf, numberOf, shortText } from '../site/elements/format.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Site } from '../site/site.ts'
 import { STATUSES } from './users.routes.ts'
@@ -58,13 +59,25 @@ ${barChart({ label: 'New users on each day', unit: 'new users', bars: perDay.map
 </section>`
 }
 
-function mailCard({ root }: Site, { pending, failed }: { readonly pending: number; readonly failed: number }): Html {
-  const state =
-    failed > 0
-      ? html`<p class="notice bad">${numberOf(failed)} ${failed === 1 ? 'email' : 'emails'} could not be delivered. <a href="${root}/console/mail?status=failed">See why</a></p>`
-      : html`<p class="notice good">No email has failed.</p>`
+const LATE_MS = 60_000
+
+/** Mail is good only while nothing fails, waits for a retry, or waits longer than a delivery takes. */
+export function mailNotice(root: string, counts: MailCounts, now: number): Html {
+  const { failed, retrying, pending, oldestAt, lastError } = counts
+  const link = (query: string) => html` <a href="${root}/console/mail${query}">See why</a>`
+  if (failed > 0)
+    return html`<p class="notice bad">${numberOf(failed)} ${failed === 1 ? 'email' : 'emails'} could not be delivered.${link('?status=failed')}</p>`
+  if (retrying > 0)
+    return html`<p class="notice bad">${numberOf(retrying)} ${retrying === 1 ? 'email was not accepted and is' : 'emails were not accepted and are'} retried: ${shortText(lastError ?? 'no reason is known')}.${link('')}</p>`
+  if (pending > 0 && oldestAt !== null && now - oldestAt > LATE_MS)
+    return html`<p class="notice warn">${numberOf(pending)} ${pending === 1 ? 'email waits' : 'emails wait'}, the oldest since ${ageOf(oldestAt, now)}.${link('')}</p>`
+  return html`<p class="notice good">No email has failed.</p>`
+}
+
+function mailCard({ root, now }: Site, counts: MailCounts): Html {
+  const { pending, failed } = counts
   return html`<section class="card" aria-labelledby="mail"><h2 id="mail">Mail</h2>
-${state}
+${mailNotice(root, counts, now())}
 <dl class="facts"><dt>Waiting</dt><dd>${numberOf(pending)}</dd><dt>Failed</dt><dd>${numberOf(failed)}</dd></dl>
 <p><a href="${root}/console/mail">Open the outbox</a></p></section>`
 }

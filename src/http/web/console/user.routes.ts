@@ -6,6 +6,7 @@ import type { ApiKey } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
 import type { StoredEvent } from '../../../model/event.ts'
 import type { Factors } from '../../../model/factor.ts'
+import type { ShownMail } from '../../../model/mail.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import type { DailyUse } from '../../../model/usage.ts'
 import type { ListedUser, User } from '../../../model/user.ts'
@@ -47,6 +48,7 @@ import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { eventsCard } from './audit.routes.ts'
+import { historyCard } from './mail-history.ts'
 import { DATA_FIELDS, type DataForm, dataCard } from './user-data.ts'
 import { PLAN_FIELDS, planCard } from './user-plan.ts'
 import { badgesOf } from './users.routes.ts'
@@ -59,6 +61,7 @@ const KEYS = pagingOf({ size: 10, maxItems: MAX_KEYS })
 const Query = { sessions: pageNumber(SESSIONS), keys: pageNumber(KEYS) }
 const MAX_EVENTS_SHOWN = 10
 const USE_DAYS = 30
+const MAX_MAILS_SHOWN = 5
 
 type Question = PasswordQuestion<{ readonly params: { readonly user_id: number } }>
 type Action = {
@@ -69,21 +72,23 @@ type Action = {
 
 /** One account, and everything that an admin may do with it. */
 export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): void {
-  const { site, userDirectory, userAdministration, productData, sessions, apiKeys, audit, secondFactor, plans, usage } = parts
+  const { site, userDirectory, userAdministration, productData, sessions, apiKeys, audit, secondFactor, mailAdministration, plans, usage } =
+    parts
 
   async function show(actor: Actor, userId: number, shown: Shown, refused: RefusedForms = {}): Promise<Page> {
     const user = await userDirectory.find(userId)
-    const [live, keys, data, events, factors, plan, use] = await Promise.all([
+    const [live, keys, data, events, factors, mails, plan, use] = await Promise.all([
       sessions.list(user.id),
       apiKeys.list(actor, user.id).then((all) => pageFrom(all, shown.keys, KEYS)),
       productData.find(user.id),
       audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
       secondFactor.status(user.id),
+      mailAdministration.sentTo(user.email, MAX_MAILS_SHOWN),
       plans?.find(user.id),
       usage.ofUser(user.id, USE_DAYS),
     ])
     const used = { plan: plan && { plan, names: plans?.names ?? [] }, use }
-    const listed = { sessions: pageOf(live, shown.sessions, SESSIONS), keys, events: events.items }
+    const listed = { sessions: pageOf(live, shown.sessions, SESSIONS), keys, events: events.items, mails }
     return userPage(site, actor.caller, { user, factors, ...listed, ...used, data, refused })
   }
 
@@ -206,13 +211,15 @@ type UserDetails = {
   readonly refused: RefusedForms
   /** The latest events about the account. */
   readonly events: readonly StoredEvent[]
+  /** The latest mails to the address of the account. */
+  readonly mails: readonly ShownMail[]
 }
 
 /** The admin who looks at the page, and their session. */
 type Viewer = { readonly user: User; readonly sessionId: string | undefined }
 
 function userPage(site: Site, viewer: Viewer, details: UserDetails): Page {
-  const { user, factors, sessions, keys, plan, use, data, refused, events } = details
+  const { user, factors, sessions, keys, plan, use, data, refused, events, mails } = details
   const base = `${site.root}/console/users/${user.id}`
   const shown = { sessions: sessions.page, keys: keys.page }
   const list = { base, place: queryText({ sessions: laterPage(sessions.page), keys: laterPage(keys.page) }), now: site.now() }
@@ -221,11 +228,13 @@ function userPage(site: Site, viewer: Viewer, details: UserDetails): Page {
     keys: pagesFooter(keys, (page) => `${base}${queryText({ ...shown, keys: page })}#api-keys`),
   }
   const allEvents = html`<a href="${site.root}/console/audit?target=${user.id}">All events about this user</a>`
+  const allMails = html`<a href="${site.root}/console/mail${queryText({ to: user.email })}">All mail to this address</a>`
   const content = html`${profile(user, factors, site.now())}
 ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sessions })}
 ${keysCard(keys.items, { ...list, footer: footers.keys })}
 ${useCard(use, 'the API keys of this user')}
 ${plan && planCard(`${base}/plan`, plan.plan, plan.names, refused.plan)}
+${historyCard(mails, site.now(), { title: 'Mail', footer: stepsFooter({ on: mails.length === 0 ? undefined : allMails }) })}
 ${dataCard(`${base}/data`, data, refused.data)}
 ${eventsCard(site.root, events, { footer: stepsFooter({ on: allEvents }) })}
 ${factors.totp || factors.passkeys > 0 ? resetCard(base, user.email) : undefined}

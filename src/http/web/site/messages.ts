@@ -58,9 +58,11 @@ export const NOTICES = {
   'key-disabled': 'The API key is disabled.',
   'key-enabled': 'The API key is enabled.',
   'key-revoked': 'The API key has been deleted.',
-  'mail-retried': 'The email is being sent again.',
+  'mail-retried': 'The email is due now and will be sent again.',
+  'test-sent': 'The test mail was accepted. The answer is below.',
+  'test-failed': 'The test mail was not accepted. The reason is below.',
   'mail-gone': 'This email is being sent, or is no longer in the outbox. Nothing was changed.',
-  'webhook-retried': 'The webhook is being sent again.',
+  'webhook-retried': 'The webhook is due now and will be sent again.',
   'webhook-discarded': 'The webhook has been discarded.',
   'webhook-gone': 'This webhook is being sent, or is no longer waiting. Nothing was changed.',
   'webhooks-resumed': 'Webhooks are sent again.',
@@ -90,6 +92,9 @@ export const NEUTRAL_NOTICES: ReadonlySet<Notice> = new Set<Notice>([
   'connection-ended',
   'session-ended',
 ])
+
+/** These say that something failed. */
+export const BAD_NOTICES: ReadonlySet<Notice> = new Set<Notice>(['test-failed'])
 
 export function isNotice(text: string): text is Notice {
   return Object.hasOwn(NOTICES, text)

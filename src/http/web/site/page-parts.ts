@@ -4,7 +4,7 @@ import type { KeyDirectory } from '../../../domain/keys/key-use.ts'
 import type { ApiKeys } from '../../../domain/keys/keys.service.ts'
 import type { LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { MailAdministration } from '../../../domain/mail/mail-administration.service.ts'
+import type { MailAdministration, TestResult } from '../../../domain/mail/mail-administration.service.ts'
 import type { ActivityLog } from '../../../domain/operations/activity.ts'
 import type { AccountPlans } from '../../../domain/plans/plans.service.ts'
 import type { Usage } from '../../../domain/plans/usage.service.ts'
@@ -84,6 +84,8 @@ export type PageViews = {
   readonly settings: readonly SettingView[]
   /** The mails that are kept as files; undefined where a mail server sends them. */
   readonly keptMails: KeptMails | undefined
+  /** Sends a test mail at once. Undefined where nothing sends mails. */
+  readonly sendTestMail: ((to: string) => Promise<TestResult>) | undefined
   readonly activity: Pick<ActivityLog, 'lastDay'>
   /** The scopes that new keys may have; undefined where the settings list none. */
   readonly keyScopes: readonly string[] | undefined

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { User } from '../../../model/user.ts'
 import { type Html, html, renderHtml } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
-import { NEUTRAL_NOTICES, NOTICES, type Notice } from './messages.ts'
+import { BAD_NOTICES, NEUTRAL_NOTICES, NOTICES, type Notice } from './messages.ts'
 import type { Site } from './site.ts'
 
 /** What a page without navigation needs. */
@@ -163,5 +163,6 @@ function otherArea({ root, isEnabled }: Site, area: PageArea, { role }: User): H
 }
 
 function noticeOf(notice: Notice): Html {
+  if (BAD_NOTICES.has(notice)) return html`<p class="notice bad" role="alert">${NOTICES[notice]}</p>\n`
   return html`<p class="notice${NEUTRAL_NOTICES.has(notice) ? '' : ' good'}" role="status">${NOTICES[notice]}</p>\n`
 }

@@ -1,4 +1,12 @@
-import { type ClaimedMail, type LinkMailKind, type NoticeKind, OUTBOX_MAIL, type OutboxMail, QUEUED_MAIL } from '../../../model/mail.ts'
+import {
+  type ClaimedMail,
+  type LinkMailKind,
+  type MailCounts,
+  type NoticeKind,
+  OUTBOX_MAIL,
+  type OutboxMail,
+  QUEUED_MAIL,
+} from '../../../model/mail.ts'
 import { type Profile, USER, USER_SECRETS } from '../../../model/user.ts'
 import { type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
 import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
@@ -91,9 +99,17 @@ const SELECT = `select ${OUTBOX_MAIL.columns} from outbox`
 const LIST_NEWEST = statement(`${SELECT} where id < $1 order by id desc limit $2`, OUTBOX_MAIL.fromRow)
 // Passes those that wait.
 const LIST_FAILED = longRead(`${SELECT} where failed_at is not null and id < $1 order by id desc limit $2`, OUTBOX_MAIL.fromRow)
-const COUNT = longRead<{ pending: number; failed: number }>(
-  'select count(*) - count(failed_at) as pending, count(failed_at) as failed from outbox',
+// Passes all that wait or failed. The address of a mail is that of its account, or another one.
+const LIST_TO = longRead(
+  `${SELECT} where failed_at is null and (lower(address) = $1 or (address is null and recipient = $1)) order by id desc limit $2`,
+  OUTBOX_MAIL.fromRow,
 )
+const COUNT = longRead<MailCounts>(`
+  select count(*) - count(failed_at) as pending, count(failed_at) as failed,
+    count(case when failed_at is null and attempts > 0 then 1 end) as retrying,
+    min(case when failed_at is null then requested_at end) as "oldestAt",
+    max(case when failed_at is null then last_error end) as "lastError"
+  from outbox`)
 
 /**
  * Whether an account gets a mail of this kind: banned accounts get none, only unverified accounts get a verification mail, and a new address
@@ -212,6 +228,13 @@ export function listMailsBefore(db: Reads, { filter, beforeId = Number.MAX_SAFE_
 
 export const findMail = finds<OutboxMail, [id: number]>(`${SELECT} where id = $1`, OUTBOX_MAIL.fromRow)
 
-export async function countMails(db: Reads): Promise<{ readonly pending: number; readonly failed: number }> {
-  return (await db.first(COUNT)) ?? { pending: 0, failed: 0 }
+/** The mails of one address that wait, the newest first. */
+export function listWaitingMailsTo(db: Reads, recipient: string, limit: number): Promise<OutboxMail[]> {
+  return db.all(LIST_TO, recipient, limit)
+}
+
+export async function countMails(db: Reads): Promise<MailCounts> {
+  const counts = await db.first(COUNT)
+  if (counts) return { ...counts, lastError: counts.lastError?.replace(OUTAGE, '') ?? null }
+  return { pending: 0, failed: 0, retrying: 0, oldestAt: null, lastError: null }
 }

@@ -35,7 +35,7 @@ test('200: the mailbox lists kept mails and shows each as its reader would see i
       `<iframe class="mail" title="The mail, as its reader sees it" sandbox="${SANDBOX}" src="/console/mail${path}/frame">`,
     ),
   )
-  assert.ok(page.body.includes(`<a href="${mail?.link}" rel="noreferrer">`))
+  assert.ok(page.body.includes(`<a href="${mail?.link}" target="_blank" rel="noreferrer">`))
   assert.doesNotMatch(page.body, /<b>Mia/)
   const frame = await look(`${path}/frame`)
   assert.equal(frame.statusCode, 200)

@@ -1,0 +1,24 @@
+-- usable-from: 0012
+-- What became of each mail, for 30 days: its attempts with their errors, and the answer of the server. Never its content or a token.
+create table mail_history (
+  id integer primary key autoincrement,
+  -- Its number in the outbox, which it leaves when it is delivered. 0 for a test mail, which is never queued.
+  mail_id integer not null,
+  kind text not null,
+  -- The address that it went to, in lower case.
+  recipient text not null,
+  requested_at integer not null,
+  -- The time of the last change.
+  at integer not null,
+  attempts integer not null,
+  -- JSON: each different error in a row, with its first and last time and how often it occurred.
+  errors text not null,
+  -- Null while it waits.
+  outcome text,
+  -- What the server answered.
+  answer text
+) strict;
+
+create index mail_history_by_recipient on mail_history (recipient, id);
+create index mail_history_by_time on mail_history (at);
+create index mail_history_open on mail_history (mail_id) where outcome is null;
