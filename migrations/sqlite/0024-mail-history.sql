@@ -22,3 +22,7 @@ create table mail_history (
 create index mail_history_by_recipient on mail_history (recipient, id);
 create index mail_history_by_time on mail_history (at);
 create index mail_history_open on mail_history (mail_id) where outcome is null;
+
+-- The list of all API keys in the console is searched by the beginning of the key or of its name.
+create index api_keys_by_prefix on api_keys (prefix);
+create index api_keys_by_name on api_keys (lower(name));

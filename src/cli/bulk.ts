@@ -48,6 +48,8 @@ export type Subject<Thing> = {
 /** A change that a bulk command makes, and the phrase that reports it. */
 export type Change<Thing> = {
   readonly name: string
+  /** Another name of the command. */
+  readonly alias?: string
   readonly description: string
   /** `['make', 'made', ' an admin']` reads `made user 3 (…) an admin`, or `would make user 3 (…) an admin`. */
   readonly phrase: readonly [verb: string, past: string, suffix?: string]
@@ -75,6 +77,7 @@ export function bulkCommand<Thing>(parent: Command, change: Change<Thing>, hints
   const command = addCommand(parent, change.name, change.description, hints)
     .option(...DRY_RUN_OPTION)
     .option(...JSON_OPTION)
+  if (change.alias !== undefined) command.alias(change.alias)
   return change.deletion === undefined ? command : command.option(...YES_OPTION)
 }
 

@@ -6,9 +6,10 @@ import { rateLimitsText } from '../domain/values/rate-limits.ts'
 import { codeOf } from '../shared/errors.ts'
 import { COMMAND } from '../shared/program.ts'
 import type { DatabaseTarget } from '../storage/database.ts'
-import { type PROVIDER_PARTS, providerSetting, providersOf } from './providers.ts'
+import { GROUP_OF, SETTING_GROUPS } from './groups.ts'
+import { PROVIDER_PARTS, providerSetting, providersOf } from './providers.ts'
 import { relyingPartyOf } from './relying-party.ts'
-import { FIELDS, nameOf, readSettings, type SettingValues } from './settings.ts'
+import { FIELDS, nameOf, readSettings, SETTINGS, type SettingValues } from './settings.ts'
 import type { Environment } from './values.ts'
 import { ALL_EVENTS, type WebhookSettings } from './webhook.ts'
 
@@ -106,7 +107,10 @@ function readDotEnv(file: string): Environment {
 const SECRET_NAME = /SECRET|PASSWORD|TOKEN|_KEY$|^(?:DATABASE|DATABASE_READ|SMTP|WEBHOOK)_URL$/
 const WITH_CREDENTIALS = /:\/\/[^/]*@/
 
-/** The settings that a service runs with, by their names in the environment. Whatever looks like a secret has no value here. */
+/**
+ * The settings that a service runs with, by their names in the environment, in groups. Whatever looks like a secret has no value here; of a
+ * URL that may contain one, only the host.
+ */
 export function describeSettings({ database, admin, webhook, relyingParty, providers, ...config }: Config) {
   const values: Readonly<Record<keyof SettingValues, unknown>> = {
     ...config,
@@ -123,23 +127,34 @@ export function describeSettings({ database, admin, webhook, relyingParty, provi
     webhookSecret: webhook?.secrets,
     webhookEvents: webhook?.types,
   }
+  const own = FIELDS.map((field) => ({
+    ...describe(nameOf(field), textOf(values[field])),
+    group: GROUP_OF[field],
+    meaning: SETTINGS[field].meaning,
+  }))
   const ofProviders = providers.flatMap(({ name, clientId, clientSecret, issuer, label }) => {
-    const parts: Readonly<Record<keyof typeof PROVIDER_PARTS, string>> = {
-      CLIENT_ID: clientId,
-      CLIENT_SECRET: clientSecret,
-      ISSUER: issuer,
-      LABEL: label,
-    }
-    return Object.entries(parts).map(([part, value]) => describe(providerSetting(name, part as keyof typeof parts), value))
+    const parts = { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, ISSUER: issuer, LABEL: label }
+    // The names of this object.
+    return (Object.keys(parts) as (keyof typeof parts)[]).map((part) => ({
+      ...describe(providerSetting(name, part), parts[part]),
+      group: GROUP_OF.signInProviders,
+      meaning: PROVIDER_PARTS[part].meaning,
+    }))
   })
-  const described = FIELDS.map((field) => describe(nameOf(field), textOf(values[field])))
-  return [...described, ...ofProviders].sort((one, other) => (one.name < other.name ? -1 : 1))
+  return [...own, ...ofProviders].sort((one, other) => SETTING_GROUPS.indexOf(one.group) - SETTING_GROUPS.indexOf(other.group))
 }
 
 function describe(name: string, value: string | undefined) {
   // The URL of SQLite is the path of a file.
   const isSecret = (SECRET_NAME.test(name) && !value?.startsWith('sqlite:')) || WITH_CREDENTIALS.test(value ?? '')
-  return { name, value: isSecret ? undefined : value, isSecret, isSet: value !== undefined }
+  return { name, value: isSecret ? hostOf(value) : value, isSecret, isSet: value !== undefined }
+}
+
+/** Where a URL leads, without its path and its credentials; undefined for any other secret. */
+function hostOf(value: string | undefined): string | undefined {
+  if (value === undefined || !URL.canParse(value)) return undefined
+  const { protocol, host } = new URL(value)
+  return host === '' || !value.startsWith(`${protocol}//`) ? undefined : `${protocol}//${host}`
 }
 
 function textOf(value: unknown): string | undefined {

@@ -6,6 +6,7 @@ import { checkDevMail, checkSmtp } from './mail.checks.ts'
 import { checkAddresses, checkFrontend } from './network.checks.ts'
 import { checkBlocklist } from './password.checks.ts'
 import { checkPooler, checkReplica } from './postgres.checks.ts'
+import { checkPosture } from './posture.checks.ts'
 import { checkProviders } from './provider.checks.ts'
 import { checkSecret } from './secret.checks.ts'
 
@@ -28,6 +29,7 @@ export async function examine(env: Environment, options?: ExamineOptions): Promi
 export async function examineService(config: Config, { sendTo, now = Date.now }: ExamineOptions = {}): Promise<readonly Finding[]> {
   const checks: Readonly<Record<string, () => readonly Finding[] | Promise<readonly Finding[]>>> = {
     settings: () => SETTINGS.ok('all valid'),
+    production: () => checkPosture(config),
     secret: () => checkSecret(config),
     files: () => checkModes(config),
     disk: () => checkDisk(config),

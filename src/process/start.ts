@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import type { Config } from '../config/load.ts'
+import { weakSettings } from '../config/posture.ts'
 import { mailFolder } from '../delivery/mail/file.transport.ts'
 import { generateStartToken } from '../security/start-token.ts'
 import { boundPort, createPublicUrl, isLocalService } from '../shared/addresses.ts'
@@ -110,6 +111,7 @@ function productionHints(config: Config): string[] {
   if (config.smtpUrl === undefined) hints.push('SMTP_URL      smtp://user:password@host:587, and MAIL_FROM')
   if (config.secretKey === undefined) hints.push(`SECRET_KEY    from \`${COMMAND} secret generate\`, when more than one machine serves`)
   if (config.database.kind === 'sqlite') hints.push('DATABASE_URL  postgres://…, when one machine is not enough')
-  if (config.corsOrigins === '*') hints.push('CORS_ORIGINS  the origins of your web pages')
-  return hints
+  const weak = weakSettings(config)
+  if (config.corsOrigins === '*' && weak.length === 0) hints.push('CORS_ORIGINS  the origins of your web pages')
+  return [...hints, ...weak.map(({ name, value, problem }) => `${name.padEnd(12)}  ${value}; it ${problem}`)]
 }

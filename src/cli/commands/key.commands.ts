@@ -38,7 +38,9 @@ const CHANGES: readonly Change<OwnedKey>[] = [
     apply: ({ apiKeys }, { id, owner }) => apiKeys.edit(OPERATOR, owner.id, id, { isActive: true }),
   },
   {
-    name: 'revoke',
+    name: 'delete',
+    // Its name in earlier versions.
+    alias: 'revoke',
     description: 'delete API keys, permanently',
     phrase: ['delete', 'deleted'],
     deletion: '',

@@ -1,6 +1,18 @@
 import type { Database } from '../../storage/database.ts'
-import { type KeyOwner, listExpiredKeys, listUnusedKeys, recordKeyUse } from '../../storage/repositories/keys/key.repository.ts'
+import {
+  type KeyOwner,
+  type ListedKey,
+  listAllKeys,
+  listExpiredKeys,
+  listKeysByName,
+  listKeysByPrefix,
+  listKeysOfUsers,
+  listUnusedKeys,
+  recordKeyUse,
+} from '../../storage/repositories/keys/key.repository.ts'
+import { listUserPage } from '../../storage/repositories/users/user-list.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
+import { PREFIX_LENGTH } from './keys.service.ts'
 
 const MIN_INTERVAL_MS = 60_000
 
@@ -28,9 +40,23 @@ export type KeyDirectory = ReturnType<typeof createKeyDirectory>
 
 export const UNUSED_DAYS = 90
 
-/** What admins see of all API keys: those that should be cleaned up. */
-export function createKeyDirectory({ reads, now }: Pick<DomainParts, 'reads' | 'now'>) {
+const MAX_OWNERS = 20
+
+/** What admins see of all API keys. */
+export function createKeyDirectory({ reads, lists, now }: Pick<DomainParts, 'reads' | 'lists' | 'now'>) {
   return {
+    /** One page, the newest first, below a sequence number. As fast for a million keys as for ten. */
+    page: (belowSeq: number | undefined, size: number) => listAllKeys(lists, belowSeq ?? Number.MAX_SAFE_INTEGER, size),
+    /** The keys that begin with a text or whose name does, and those of the owners that a search finds. */
+    async search(term: string, size: number): Promise<readonly ListedKey[]> {
+      const owners = await listUserPage(lists, { term, status: undefined, sort: 'newest', place: undefined, size: MAX_OWNERS })
+      const found = await Promise.all([
+        listKeysByPrefix(lists, term.slice(0, PREFIX_LENGTH), size),
+        listKeysByName(lists, term.toLowerCase(), size),
+        listKeysOfUsers(lists, JSON.stringify(owners.users.map(({ id }) => id)), size),
+      ])
+      return [...new Map(found.flat().map((key) => [key.id, key])).values()].slice(0, size)
+    },
     /** The latest first. */
     expired: (size: number) => listExpiredKeys(reads, now(), size),
     /** Active keys that nobody has used for 90 days, the longest unused first. */

@@ -131,7 +131,8 @@ export function createApiKeys({ reads, changes, now, keyPrefix, keyScopes }: Par
 /** The maximum number of former secrets of one key that still work. A rotation beyond it ends the one that was replaced first. */
 export const MAX_RETIRING_SECRETS = 20
 /** How many characters of a key are stored in the clear, for people to recognise it. */
-const PREFIX_LENGTH = 9
+/** How many characters of a key are kept to recognise it by. */
+export const PREFIX_LENGTH = 9
 
 function createSecret(keyPrefix: string): Secret & { readonly secret: string } {
   const secret = generateApiKey(keyPrefix)

@@ -1,7 +1,13 @@
 import type { Origin } from '../../model/caller.ts'
 import type { User } from '../../model/user.ts'
 import { hashApiKey, hideApiKeys, isWellFormedApiKey } from '../../security/api-key-secret.ts'
-import { deleteRetiringSecrets, disableApiKey, findSecretOwner, type KeyOwner } from '../../storage/repositories/keys/key.repository.ts'
+import {
+  deleteRetiringSecrets,
+  disableApiKey,
+  findApiKey,
+  findSecretOwner,
+  type KeyOwner,
+} from '../../storage/repositories/keys/key.repository.ts'
 import { lockAccounts } from '../../storage/repositories/users/user.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import { hasExpired } from './keys.service.ts'
@@ -13,7 +19,7 @@ export type FoundToken = { readonly token: string; readonly url?: string | undef
 export type FoundKeyState = 'live' | 'disabled' | 'expired' | 'suspended'
 
 /** A key of this service that was found somewhere. */
-export type FoundKey = { readonly keyId: string; readonly owner: User; readonly state: FoundKeyState }
+export type FoundKey = { readonly keyId: string; readonly name: string; readonly owner: User; readonly state: FoundKeyState }
 
 export type LeakedKeys = ReturnType<typeof createLeakedKeys>
 
@@ -48,7 +54,9 @@ export function createLeakedKeys({ reads, changes, now }: Pick<DomainParts, 'rea
     /** The key that has this secret, current or retiring; undefined if no key of this service has it. */
     async find(token: string): Promise<FoundKey | undefined> {
       const owner = isWellFormedApiKey(token) ? await findSecretOwner(reads, hashApiKey(token), now()) : undefined
-      return owner && { keyId: owner.keyId, owner: owner.user, state: stateOf(owner) }
+      // Undefined if the key was deleted a moment ago.
+      const key = owner && (await findApiKey(reads, owner.user.id, owner.keyId))
+      return key && { keyId: key.id, name: key.name, owner: owner.user, state: stateOf(owner) }
     },
     /** Disables every key among the findings. Says for each finding whether it is a key of this service, disabled before or not. */
     async report(origin: Origin, findings: readonly FoundToken[]): Promise<boolean[]> {

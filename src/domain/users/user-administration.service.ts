@@ -21,6 +21,7 @@ import {
   setRole,
   setVerified,
   unbanUser,
+  unsetVerified,
 } from '../../storage/repositories/users/user.repository.ts'
 import { searchUsers } from '../../storage/repositories/users/user-search.repository.ts'
 import { foundUser, requireReader } from '../changes/callers.ts'
@@ -74,6 +75,12 @@ export function createUserAdministration({ reads, lists, changes, now, onMailQue
     makeAdmin: changeBy('user.promoted', (tx, userId) => setRole(tx, userId, 'admin')),
     unban: changeBy('user.unbanned', unbanUser),
     verify: changeBy('user.verified', setVerified),
+    /** The account cannot be used until it is verified again. */
+    unverify: (by: Actor | Operator, userId: number) =>
+      changeAdmins(by, userId, async (tx, target) => {
+        if (target.role === 'admin' && !(await hasOtherActiveAdmin(tx, userId))) throw new Refusal('last_admin')
+        if (await unsetVerified(tx, userId)) tx.record({ kind: 'user.edited', target: userId, changed: ['verified'] })
+      }),
     /** Queues the mail that the owner of the account could request as well. */
     async sendPasswordReset(by: Actor | Operator, userId: number): Promise<void> {
       await change(by, userId, async (tx, { email }) => {

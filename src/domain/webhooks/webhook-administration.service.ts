@@ -21,6 +21,8 @@ const LIST_PAGE_SIZE = 500
 /** What an operator or an admin may do with the webhooks in the outbox. */
 export function createWebhookAdministration({ reads, changes, now, endpoint = '' }: WebhookAdministrationParts) {
   return {
+    /** Whether no receiver is set. */
+    isOff: endpoint === '',
     /** Lists pending and failed webhooks in order of id, one page at a time. */
     list: ({ failedOnly }: { readonly failedOnly: boolean }) =>
       pagesOf(LIST_PAGE_SIZE, (after) => listWebhooks(reads, { after, size: LIST_PAGE_SIZE, failedOnly })),

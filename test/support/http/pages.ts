@@ -22,17 +22,24 @@ export function credentials({ email, password }: Pick<Actor, 'email' | 'password
   return { email, password }
 }
 
-/** Signs in and returns the cookie of the session, as a browser sends it back. */
+/** Signs in and returns the cookies of both areas, as a browser sends them back after signing in to each. Both name one session. */
 export async function signIn(app: App, actor: Pick<Actor, 'email' | 'password'>): Promise<string> {
   const response = await app.inject(submit('/account/sign-in', credentials(actor)))
   assert.equal(response.statusCode, 303, response.body)
-  return sessionCookie(response)
+  return bothCookies(sessionCookie(response))
+}
+
+/** The cookie of a session, in the names of both areas. */
+export function bothCookies(cookie: string): string {
+  const [name = '', token = ''] = cookie.split('=')
+  const plain = name.replace(/-console$/, '')
+  return `${plain}=${token}; ${plain}-console=${token}`
 }
 
 /** The cookie of the session that a response sets. */
 export function sessionCookie({ headers }: LightMyRequestResponse): string {
   const cookies = [headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';')[0] ?? '')
-  return cookies.find((cookie) => /^(?:__Host-)?latchkey=/.test(cookie)) ?? assert.fail('no cookie')
+  return cookies.find((cookie) => /^(?:__Host-)?latchkey(?:-console)?=/.test(cookie)) ?? assert.fail('no cookie')
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }

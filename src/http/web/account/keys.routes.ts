@@ -156,7 +156,7 @@ ${field('limit')}
     query: Query,
     async handle({ params, query, actor }) {
       await apiKeys.remove(actor, actor.caller.user.id, params.key_id)
-      return { to: `/account/keys${pagePlace(query)}`, notice: 'key-revoked' }
+      return { to: `/account/keys${pagePlace(query)}`, notice: 'key-deleted' }
     },
   })
 

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { EVENT_PAGE_SIZE } from '../../../domain/audit/audit.service.ts'
 import { type AuditVerification, type EventFilter, type EventPlace, eventCursor } from '../../../model/audit.ts'
 import { AUDITED_KINDS, EVENT, type StoredEvent, shownTime } from '../../../model/event.ts'
 import { type Html, html } from '../../../shared/html.ts'
@@ -14,11 +13,16 @@ import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 
 // A field that is left empty in the form arrives as empty text.
-const UserId = Type.Optional(Type.String({ trimmed: true, maxLength: 16, default: '' }))
+const UserReference = Type.Optional(Type.String({ trimmed: true, maxLength: 254, default: '' }))
+const Day = Type.Optional(Type.String({ trimmed: true, maxLength: 10, default: '' }))
+const PAGE_SIZE = 40
+const DAY_MS = 24 * 60 * 60_000
 const Query = {
   kind: Type.Optional(Type.Enum(['', ...AUDITED_KINDS], { default: '' })),
-  actor: UserId,
-  target: UserId,
+  actor: UserReference,
+  target: UserReference,
+  from: Day,
+  to: Day,
   cursor: Type.Optional(Type.Unsafe<EventPlace>(Type.String({ format: 'cursor' }))),
 }
 // Verification reads every event. The command line has all the time that it needs.
@@ -26,34 +30,54 @@ const VERIFY_WITHIN_MS = 25_000
 
 /** The audit trail: who did what, and when. */
 export function consoleAuditRoutes({ get, post }: PageRoutes, parts: PageParts): void {
-  const { audit } = parts
+  const { audit, userDirectory } = parts
   const { root } = parts.site
 
-  async function page(filter: EventFilter, cursor?: EventPlace, result?: Html): Promise<Page> {
-    const { items, next } = await audit.list({ ...filter, cursor, size: EVENT_PAGE_SIZE })
-    const list = (place?: EventPlace) => `${root}/console/audit${queryText({ ...filter, cursor: place && eventCursor(place) })}`
-    const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  /** The id of a user, by id or by address. 0, which nobody has, where there is no such user. */
+  async function idOf(reference: string): Promise<number | undefined> {
+    if (reference === '') return undefined
+    if (/^\d{1,15}$/.test(reference)) return Number(reference)
+    return (await userDirectory.idOfAddress(reference)) ?? 0
+  }
+
+  async function filterOf({ kind, actor = '', target = '', from = '', to = '' }: AuditQuery): Promise<EventFilter> {
+    const [actorId, targetId] = await Promise.all([idOf(actor), idOf(target)])
+    const end = dayOf(to)
+    return {
+      kind: kind || undefined,
+      actor: actorId,
+      target: targetId,
+      since: dayOf(from),
+      until: end === undefined ? undefined : end + DAY_MS - 1,
+    }
+  }
+
+  async function page(query: AuditQuery, result?: Html): Promise<Page> {
+    const { kind, actor, target, from, to, cursor } = query
+    const { items, next } = await audit.list({ ...(await filterOf(query)), cursor, size: PAGE_SIZE })
+    const emails = await userDirectory.addressesOf(idsIn(items))
+    const list = (place?: EventPlace) =>
+      `${root}/console/audit${queryText({ kind, actor, target, from, to, cursor: place && eventCursor(place) })}`
+    const isFiltered = Boolean(kind || actor || target || from || to)
     const footer = stepsFooter({ back: cursor && stepLink(list(), 'Newest'), on: next && stepLink(list(next), 'Older →') })
     const content = html`${result}<form class="filters" role="search" action="${root}/console/audit">
-<div class="field wide"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">All kinds</option>${AUDITED_KINDS.map((kind) => html`<option${kind === filter.kind ? html` selected` : ''}>${kind}</option>`)}</select></div>
-${idField('actor', 'By user ID', filter.actor)}${idField('target', 'About user ID', filter.target)}
+<div class="field wide"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">All kinds</option>${AUDITED_KINDS.map((name) => html`<option${name === kind ? html` selected` : ''}>${name}</option>`)}</select></div>
+${filterField('actor', 'By user', actor)}${filterField('target', 'About user', target)}${filterField('from', 'From day', from)}${filterField('to', 'To day', to)}
 <button>Filter</button>
 </form>
-${eventsCard(root, items, { hidesTitle: true, empty: isFiltered ? noMatch(root) : NO_EVENTS, footer })}`
+<p class="hint">Users by address or ID. Days are in UTC.</p>
+${eventsCard(root, items, { emails, hidesTitle: true, empty: isFiltered ? noMatch(root) : NO_EVENTS, footer })}`
     const actions = html`${actionForm(`${root}/console/audit/verify`, 'Verify')}<form method="post" action="${root}/console/audit/download" data-download><button>Download</button></form>`
     return { title: 'Audit', content, actions }
   }
 
-  get('/audit', {
-    query: Query,
-    handle: ({ query }) => page({ kind: query.kind || undefined, actor: idOf(query.actor), target: idOf(query.target) }, query.cursor),
-  })
+  get('/audit', { query: Query, handle: ({ query }) => page(query) })
 
   // It changes nothing, but ends when its client disconnects, as a change does.
   post('/audit/verify', {
     asksForPassword: false,
     deadlineMs: VERIFY_WITHIN_MS,
-    handle: async ({ request }) => page({}, undefined, resultOf(await audit.verify({ signal: request.origin.signal }))),
+    handle: async ({ request }) => page({}, resultOf(await audit.verify({ signal: request.origin.signal }))),
   })
 
   post('/audit/download', {
@@ -72,10 +96,24 @@ async function* linesOf(pages: AsyncIterable<readonly StoredEvent[]>): AsyncIter
   for await (const events of pages) yield events.map((event) => `${JSON.stringify(eventView(event))}\n`).join('')
 }
 
-/** Whatever is not an id matches no user. */
-function idOf(text: string | undefined): number | undefined {
-  if (text === undefined || text === '') return undefined
-  return /^\d{1,15}$/.test(text) ? Number(text) : 0
+type AuditQuery = {
+  readonly kind?: string | undefined
+  readonly actor?: string | undefined
+  readonly target?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly cursor?: EventPlace | undefined
+}
+
+/** The beginning of a day in UTC, such as `2026-01-31`; undefined for anything else. */
+function dayOf(text: string): number | undefined {
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** The users whom events are by or about. */
+export function idsIn(events: readonly StoredEvent[]): readonly number[] {
+  return [...new Set(events.flatMap(({ actor, target }) => [actor, target]).filter((id) => id !== null))]
 }
 
 function resultOf({ problem, sealed, unsealed }: AuditVerification): Html {
@@ -91,11 +129,16 @@ function noMatch(root: string): Html {
   return emptyState('No matching events', 'No event matches this filter.', html`<p><a href="${root}/console/audit">Show all events</a></p>`)
 }
 
+type EventList = Partial<Pick<Table, 'hidesTitle' | 'empty' | 'footer'>> & {
+  /** The addresses of the users, where they still have an account. */
+  readonly emails: ReadonlyMap<number, string>
+}
+
 /** A table of events, newest first. */
 export function eventsCard(
   root: string,
   events: readonly StoredEvent[],
-  { hidesTitle = false, empty = NO_EVENTS, footer }: Partial<Pick<Table, 'hidesTitle' | 'empty' | 'footer'>>,
+  { emails, hidesTitle = false, empty = NO_EVENTS, footer }: EventList,
 ): Html {
   return tableCard({
     title: 'Events',
@@ -103,8 +146,8 @@ export function eventsCard(
     heads: ['Event', 'By', 'About', 'From', 'Details'],
     rows: events.map(({ at, kind, actor, target, via, ip, keyId, detail }) => [
       mainCell(html`<code>${kind}</code>`, timeOf(shownTime(at))),
-      userLink(root, actor),
-      userLink(root, target),
+      userLink(root, actor, emails),
+      userLink(root, target, emails),
       ip === null ? via : html`<span class="wrap">${via}, <span class="mono">${ip}</span></span>`,
       detailText(keyId, detail),
     ]),
@@ -113,12 +156,16 @@ export function eventsCard(
   })
 }
 
-function idField(name: string, label: string, value: number | undefined): Html {
-  return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" inputmode="numeric" autocomplete="off" value="${value === undefined || value === 0 ? '' : value}"></div>`
+function filterField(name: 'actor' | 'target' | 'from' | 'to', label: string, value = ''): Html {
+  const type = name === 'from' || name === 'to' ? 'date' : 'text'
+  return html`<div class="field"><label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" autocomplete="off" spellcheck="false" value="${value}"></div>`
 }
 
-function userLink(root: string, id: number | null): Html | string {
-  return id === null ? '' : html`<a href="${root}/console/users/${id}">user ${id}</a>`
+function userLink(root: string, id: number | null, emails: ReadonlyMap<number, string>): Html | string {
+  if (id === null) return ''
+  const email = emails.get(id)
+  const link = html`<a href="${root}/console/users/${id}">user ${id}</a>`
+  return email === undefined ? link : html`<span class="wrap">${shortText(email, 60)} ${link}</span>`
 }
 
 /** `changed: email, first_name` */

@@ -1,7 +1,7 @@
 import type { OutboxMail } from '../../../model/mail.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
-import { badge, type Cell, type Table, tableCard, tabs } from '../site/elements/cards.ts'
+import { askedForm, badge, type Cell, type Table, tableCard, tabs } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { ageOf, shortText, waitOf } from '../site/elements/format.ts'
 import { stepLink, stepsFooter } from '../site/elements/paging.ts'
@@ -53,11 +53,14 @@ export function deliveryStatus({ failedAt, isClaimed, dueAt }: Delivery, now: nu
   return dueAt > now ? html`${badge('warn', 'Waiting')} <span class="sub">again ${waitOf(dueAt, now)}</span>` : badge('', 'Due')
 }
 
-/** The cells for Attempts and Last error, and the buttons of a delivery at `base`. */
-export function attemptCells({ attempts, lastError }: Delivery, base: string, place: string): readonly Cell[] {
+/** The cells for Attempts and Last error, and the buttons of a delivery at `base`, which a question calls `name`. */
+export function attemptCells(
+  { attempts, lastError }: Delivery,
+  { name, base, place }: { readonly name: string; readonly base: string; readonly place: string },
+): readonly Cell[] {
   return [
     String(attempts),
     lastError === undefined ? '' : html`<span class="wrap">${shortText(lastError, 300)}</span>`,
-    html`<div class="actions">${actionForm(`${base}/retry${place}`, 'Send again', 'small')}${actionForm(`${base}/discard${place}`, 'Discard', 'small danger')}</div>`,
+    html`<div class="actions">${actionForm(`${base}/retry${place}`, 'Send again', 'small')}${askedForm({ action: `${base}/discard${place}`, verb: 'Discard', isSmall: true, question: html`Discard <strong>${shortText(name, 50)}</strong>? It is not sent. This cannot be undone.` })}</div>`,
   ]
 }

@@ -11,7 +11,8 @@ import type { Site } from '../site/site.ts'
 import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, type ShownStatus } from './deliveries.ts'
 import { historyCard } from './mail-history.ts'
 
-const PAGE_SIZE = 15
+const PAGE_SIZE = 10
+const HISTORY_SIZE = 10
 /** Which part of the outbox and of the mailbox is shown, or is to be shown again. */
 const MailPlace = {
   status: DeliveryStatus,
@@ -74,9 +75,9 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
       )
       return html`${search}${historyCard(mails, now, { title: `Mail to ${shortText(to, 100)}`, empty })}`
     }
-    const mails = await mailAdministration.history({ beforeId: past, size: PAGE_SIZE + 1 })
-    const shown = mails.slice(0, PAGE_SIZE)
-    const last = mails.length > PAGE_SIZE ? shown.at(-1)?.id : undefined
+    const mails = await mailAdministration.history({ beforeId: past, size: HISTORY_SIZE + 1 })
+    const shown = mails.slice(0, HISTORY_SIZE)
+    const last = mails.length > HISTORY_SIZE ? shown.at(-1)?.id : undefined
     const footer = stepsFooter({
       back: past === undefined ? undefined : stepLink(`${root}${mailPath({})}#history`, 'Newest'),
       on: last === undefined ? undefined : stepLink(`${root}${mailPath({ past: last })}#history`, 'Older →'),
@@ -104,7 +105,11 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
           mainCell(shortText(mail.recipient), mail.kind),
           deliveryStatus(mail, now),
           ageOf(mail.requestedAt, now),
-          ...attemptCells(mail, `${root}/console/mail/${mail.id}`, placeText(query)),
+          ...attemptCells(mail, {
+            name: `${mail.kind} to ${mail.recipient}`,
+            base: `${root}/console/mail/${mail.id}`,
+            place: placeText(query),
+          }),
         ]),
         empty: isFailedOnly ? NO_FAILED : NOTHING,
         shown: query.status,

@@ -14,6 +14,8 @@ type Graph = {
   readonly layers: readonly { readonly kind: TimeChart['layers'][number]['kind']; value(activity: Activity): number }[]
   /** The highest value of the chart, as a text. */
   highest(value: number): string
+  /** A value of the scale; a whole number unless this says something else. */
+  scale?(value: number): string
   /** What the whole day says. */
   summary(day: Activity): string
   readonly columns: readonly (readonly [head: string, text: (activity: Activity) => string])[]
@@ -35,6 +37,7 @@ const GRAPHS: readonly Graph[] = [
     title: 'Latency',
     layers: [{ kind: '', value: meanUs }],
     highest: (value) => `highest mean: ${timeOf(value)}`,
+    scale: timeOf,
     summary: (day) => `mean ${timeOf(meanUs(day))}, slowest ${timeOf(day.slowestUs)}`,
     columns: [
       ['Mean', (activity) => timeOf(meanUs(activity))],
@@ -110,11 +113,15 @@ function graphCard(graph: Graph, periods: readonly ActivityPeriod[], hours: read
   const summary = graph.summary(day)
   const highest = graph.highest(Math.max(...layers.flatMap(({ values }) => values)))
   const startsAt = periods[0]?.startsAt ?? 0
-  return html`<section class="card" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2><span class="quiet">${summary}</span></header>
-${timeChart({ id, title: `${title} of the last 24 hours`, summary: `${summary}; ${highest}`, startsAt, highest, layers })}
+  return html`<section class="card" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2><span class="quiet">${summary}; ${highest}</span></header>
+${timeChart({ id, title: `${title} of the last 24 hours`, summary: `${summary}; ${highest}`, startsAt, scale: graph.scale ?? wholeNumber, layers })}
 <details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${title} by hour"><table aria-labelledby="${id}"><thead><tr><th scope="col">Hour from</th>${columns.map(([head]) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>
 ${hours.toReversed().map((hour) => html`<tr><td>${momentText(hour.startsAt)}</td>${columns.map(([head, text]) => html`<td data-label="${head}">${text(hour.activity)}</td>`)}</tr>`)}
 </tbody></table></div></details></section>`
+}
+
+function wholeNumber(value: number): string {
+  return numberOf(Math.ceil(value))
 }
 
 function meanUs({ durationUs, requests }: Activity): number {

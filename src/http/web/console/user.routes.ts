@@ -31,7 +31,7 @@ import {
 } from '../site/elements/cards.ts'
 import { useCard } from '../site/elements/charts.ts'
 import { actionForm, type Form } from '../site/elements/fields.ts'
-import { ageOf, timeOf } from '../site/elements/format.ts'
+import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
 import {
   type ListPage,
   laterPage,
@@ -47,7 +47,7 @@ import type { Notice } from '../site/messages.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
-import { eventsCard } from './audit.routes.ts'
+import { eventsCard, idsIn } from './audit.routes.ts'
 import { historyCard } from './mail-history.ts'
 import { DATA_FIELDS, type DataForm, dataCard } from './user-data.ts'
 import { PLAN_FIELDS, planCard } from './user-plan.ts'
@@ -59,7 +59,7 @@ const SESSIONS = pagingOf({ size: 10, maxItems: MAX_LISTED_SESSIONS })
 const KEYS = pagingOf({ size: 10, maxItems: MAX_KEYS })
 /** The pages of the two lists that are shown. */
 const Query = { sessions: pageNumber(SESSIONS), keys: pageNumber(KEYS) }
-const MAX_EVENTS_SHOWN = 10
+const MAX_EVENTS_SHOWN = 6
 const USE_DAYS = 30
 const MAX_MAILS_SHOWN = 5
 
@@ -88,7 +88,13 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
       usage.ofUser(user.id, USE_DAYS),
     ])
     const used = { plan: plan && { plan, names: plans?.names ?? [] }, use }
-    const listed = { sessions: pageOf(live, shown.sessions, SESSIONS), keys, events: events.items, mails }
+    const listed = {
+      sessions: pageOf(live, shown.sessions, SESSIONS),
+      keys,
+      events: events.items,
+      emails: await userDirectory.addressesOf(idsIn(events.items)),
+      mails,
+    }
     return userPage(site, actor.caller, { user, factors, ...listed, ...used, data, refused })
   }
 
@@ -126,13 +132,14 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
     },
   })
 
-  const { verify, ban, unban, makeAdmin, sendPasswordReset } = userAdministration
+  const { verify, ban, unban, makeAdmin, revokeAdmin, sendPasswordReset } = userAdministration
   // An account of an admin that works again is one admin more.
   const when: Question['when'] = async ({ params }) => (await userAdministration.find(params.user_id)).role === 'admin'
   action('verify', { change: verify, notice: 'user-verified', asksForPassword: { to: 'verify this admin', when } })
   action('ban', { change: ban, notice: 'user-banned' })
   action('unban', { change: unban, notice: 'user-unbanned', asksForPassword: { to: 'unban this admin', when } })
   action('make-admin', { change: makeAdmin, notice: 'user-promoted', asksForPassword: { to: 'make this user an admin' } })
+  action('revoke-admin', { change: revokeAdmin, notice: 'user-demoted', asksForPassword: { to: 'remove the admin role of this user' } })
   action('send-reset', { change: sendPasswordReset, notice: 'reset-sent' })
   action('reset-second-factor', {
     change: secondFactor.reset,
@@ -145,6 +152,15 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
     async handle({ params, actor }) {
       await userAdministration.remove(actor, params.user_id)
       return { to: '/console/users', notice: 'user-deleted' }
+    },
+  })
+
+  post('/users/:user_id/sessions/end-all', {
+    asksForPassword: false,
+    params: UserPath,
+    async handle({ params, actor }) {
+      const count = await sessions.revokeAll(actor, params.user_id)
+      return { to: `/console/users/${params.user_id}`, notice: count > 0 ? 'user-sessions-ended' : 'user-has-no-sessions' }
     },
   })
 
@@ -167,13 +183,23 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
       return { to: userPath(params.user_id, query), notice: 'key-disabled' }
     },
   })
-  post('/users/:user_id/keys/:key_id/revoke', {
+  post('/users/:user_id/keys/:key_id/enable', {
+    // A key of an admin may change every account.
+    asksForPassword: { to: 'enable this key of an admin', when },
+    params: KeyPath,
+    query: Query,
+    async handle({ params, query, actor }) {
+      await apiKeys.edit(actor, params.user_id, params.key_id, { isActive: true })
+      return { to: userPath(params.user_id, query), notice: 'key-enabled' }
+    },
+  })
+  post('/users/:user_id/keys/:key_id/delete', {
     asksForPassword: false,
     params: KeyPath,
     query: Query,
     async handle({ params, query, actor }) {
       await apiKeys.remove(actor, params.user_id, params.key_id)
-      return { to: userPath(params.user_id, query), notice: 'key-revoked' }
+      return { to: userPath(params.user_id, query), notice: 'key-deleted' }
     },
   })
 
@@ -211,6 +237,7 @@ type UserDetails = {
   readonly refused: RefusedForms
   /** The latest events about the account. */
   readonly events: readonly StoredEvent[]
+  readonly emails: ReadonlyMap<number, string>
   /** The latest mails to the address of the account. */
   readonly mails: readonly ShownMail[]
 }
@@ -219,10 +246,15 @@ type UserDetails = {
 type Viewer = { readonly user: User; readonly sessionId: string | undefined }
 
 function userPage(site: Site, viewer: Viewer, details: UserDetails): Page {
-  const { user, factors, sessions, keys, plan, use, data, refused, events, mails } = details
+  const { user, factors, sessions, keys, plan, use, data, refused, events, emails, mails } = details
   const base = `${site.root}/console/users/${user.id}`
   const shown = { sessions: sessions.page, keys: keys.page }
-  const list = { base, place: queryText({ sessions: laterPage(sessions.page), keys: laterPage(keys.page) }), now: site.now() }
+  const list = {
+    base,
+    email: user.email,
+    place: queryText({ sessions: laterPage(sessions.page), keys: laterPage(keys.page) }),
+    now: site.now(),
+  }
   const footers = {
     sessions: pagesFooter(sessions, (page) => `${base}${queryText({ ...shown, sessions: page })}#sessions`),
     keys: pagesFooter(keys, (page) => `${base}${queryText({ ...shown, keys: page })}#api-keys`),
@@ -236,7 +268,7 @@ ${useCard(use, 'the API keys of this user')}
 ${plan && planCard(`${base}/plan`, plan.plan, plan.names, refused.plan)}
 ${historyCard(mails, site.now(), { title: 'Mail', footer: stepsFooter({ on: mails.length === 0 ? undefined : allMails }) })}
 ${dataCard(`${base}/data`, data, refused.data)}
-${eventsCard(site.root, events, { footer: stepsFooter({ on: allEvents }) })}
+${eventsCard(site.root, events, { emails, footer: stepsFooter({ on: allEvents }) })}
 ${factors.totp || factors.passkeys > 0 ? resetCard(base, user.email) : undefined}
 ${deletionCard({
   title: 'Delete this account',
@@ -255,10 +287,25 @@ ${deletionCard({
 
 function actionsFor(base: string, user: User, viewer: Viewer): Html {
   const ban = user.banned ? actionForm(`${base}/unban`, 'Unban') : actionForm(`${base}/ban`, 'Ban', 'danger')
-  return html`${user.verified ? '' : actionForm(`${base}/verify`, 'Verify')}
-${user.role === 'admin' ? '' : actionForm(`${base}/make-admin`, 'Make admin')}
+  return html`<a class="button" href="${base}/edit">Edit</a>${user.verified ? '' : actionForm(`${base}/verify`, 'Verify')}
+${roleForm(base, user)}
 ${actionForm(`${base}/send-reset`, 'Send password reset')}
 ${user.id === viewer.user.id ? '' : ban}`
+}
+
+function roleForm(base: string, { role, email }: User): Html {
+  return role === 'admin'
+    ? askedForm({
+        action: `${base}/revoke-admin`,
+        verb: 'Remove admin',
+        question: html`Remove the admin role of <strong>${email}</strong>? They can no longer open this console. You can undo this with Make admin.`,
+      })
+    : askedForm({
+        action: `${base}/make-admin`,
+        verb: 'Make admin',
+        isCalm: true,
+        question: html`Make <strong>${email}</strong> an admin? They can change and delete every account, also yours. You can undo this with Remove admin, unless they are faster.`,
+      })
 }
 
 function profile({ id, firstName, lastName, createdAt, lastLoginAt }: ListedUser, factors: Factors, now: number): Html {
@@ -292,15 +339,25 @@ function resetCard(base: string, email: string): Html {
 }
 
 type List = {
-  /** The address of the user. */
+  /** The address of the page of the user. */
   readonly base: string
+  readonly email: string
   /** What the buttons lead back to, as the query of an address. */
   readonly place: string
   readonly now: number
   readonly footer: Html | undefined
 }
 
-function sessionsCard(sessions: readonly ListedSession[], own: string | undefined, { base, place, now, footer }: List): Html {
+function endSessions(base: string, email: string, isOwn: boolean): Html {
+  return askedForm({
+    action: `${base}/sessions/end-all`,
+    verb: 'End all sessions',
+    isSmall: true,
+    question: html`End all sessions of <strong>${email}</strong>? They have to sign in again everywhere. This cannot be undone.${isOwn ? ' The session that you use now stays.' : ''}`,
+  })
+}
+
+function sessionsCard(sessions: readonly ListedSession[], own: string | undefined, { base, email, place, now, footer }: List): Html {
   return tableCard({
     title: 'Sessions',
     heads: SESSION_HEADS,
@@ -309,19 +366,35 @@ function sessionsCard(sessions: readonly ListedSession[], own: string | undefine
       html`<div class="actions">${session.id === own ? badge('', 'This session') : ''}${actionForm(`${base}/sessions/${session.id}/revoke${place}`, 'Revoke', 'small')}</div>`,
     ]),
     hasActions: true,
+    header:
+      sessions.length === 0
+        ? undefined
+        : endSessions(
+            base,
+            email,
+            sessions.some(({ id }) => id === own),
+          ),
     empty: emptyState('No sessions', 'This user is not signed in anywhere.'),
     footer,
   })
 }
 
-function keysCard(keys: readonly ApiKey[], { base, place, now, footer }: List): Html {
+function keysCard(keys: readonly ApiKey[], { base, email, place, now, footer }: List): Html {
   return tableCard({
     title: 'API keys',
     heads: KEY_HEADS,
     rows: keys.map((key) => {
-      const disable = key.isActive ? actionForm(`${base}/keys/${key.id}/disable${place}`, 'Disable', 'small') : ''
-      const revoke = actionForm(`${base}/keys/${key.id}/revoke${place}`, 'Revoke', 'small danger')
-      return [...keyCells(key, now), html`<div class="actions">${disable}${revoke}</div>`]
+      const [path, label] = key.isActive ? ['disable', 'Disable'] : ['enable', 'Enable']
+      const remove = askedForm({
+        action: `${base}/keys/${key.id}/delete${place}`,
+        verb: 'Delete',
+        isSmall: true,
+        question: html`Delete the key <strong>${shortText(key.name, 60)}</strong> of ${shortText(email, 60)}? Programs that use it are refused. This cannot be undone.`,
+      })
+      return [
+        ...keyCells(key, now),
+        html`<div class="actions">${actionForm(`${base}/keys/${key.id}/${path}${place}`, label, 'small')}${remove}</div>`,
+      ]
     }),
     hasActions: true,
     empty: emptyState('No API keys', 'This user has not created any.'),

@@ -1,11 +1,12 @@
+import type { CountedUsers } from '../../../domain/users/user-directory.service.ts'
 import { SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
 import { isCleanText } from '../../../domain/values/text.ts'
 import type { ListedUser, User, UserPage, UserPlace, UserSort, UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
-import { badge, emptyState, mainCell, NEVER, splitCard, tableCard, tabs } from '../site/elements/cards.ts'
+import { badge, emptyState, mainCell, NEVER, type SortLink, splitCard, tableCard, tabs } from '../site/elements/cards.ts'
 import { selectField } from '../site/elements/fields.ts'
-import { ageOf, dateOf, shortText } from '../site/elements/format.ts'
+import { ageOf, dateOf, numberOf, shortText } from '../site/elements/format.ts'
 import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import { NEW_ACCOUNT_FIELDS, namePair, registrantOf } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
@@ -27,10 +28,11 @@ const SORTS: readonly (readonly [UserSort, string])[] = [
   ['signed-in', 'Last signed in'],
 ]
 
-function usersPage({ root, now }: Site, query: UsersQuery, { users, previous, next, stopped }: UserPage): Page {
+function usersPage(site: Site, query: UsersQuery, { users, previous, next, stopped }: UserPage, counted: CountedUsers | undefined): Page {
+  const { root, now } = site
   const list = (place: UserPlace) => `${root}/console/users${textOf(query, place)}`
   const content = html`<form class="filters" role="search" action="${root}/console/users">
-<div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${query.q}" placeholder="Name or email" autocomplete="off"></div>
+<div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${query.q}" placeholder="Names, email, user ID or key prefix" autocomplete="off"></div>
 ${selectField({ name: 'sort', label: 'Sort by', choices: SORTS, chosen: query.sort })}
 ${query.status && html`<input type="hidden" name="status" value="${query.status}">`}
 <button>Search</button>
@@ -39,12 +41,14 @@ ${stopped && stopNotice(stopped)}${tableCard({
   title: 'List of users',
   hidesTitle: true,
   heads: ['User', 'Status', 'Created', 'Signed in'],
+  sorts: sortsOf(`${root}/console/users`, query),
   rows: users.map((user) => userRow(root, user, now())),
   empty: stopped ? nobodyYet(query, stopped) : noUsers(query, `${root}/console/users`),
-  header: statusTabs(root, query),
+  header: statusTabs(root, query, counted),
   footer: stepsFooter({ back: previous && stepLink(list(previous), '← Previous'), on: next && stepLink(list(next), 'Next →') }),
 })}`
-  const actions = html`<a class="button primary" href="${root}/console/users/new">New user</a>`
+  const invite = site.isEnabled.account ? html`<a class="button" href="${root}/console/users/invite">Invite</a>` : undefined
+  const actions = html`${invite}<a class="button primary" href="${root}/console/users/new">New user</a>`
   return { title: 'Users', content, actions }
 }
 
@@ -64,10 +68,23 @@ export function badgesOf({ role, banned, verified }: User): Html {
   return html`${status}${role === 'admin' ? html` ${badge('', 'Admin')}` : ''}`
 }
 
-function statusTabs(root: string, query: UsersQuery): Html {
+/** Each column sorts the list; a second click on Created turns its order around. */
+function sortsOf(list: string, query: UsersQuery): Readonly<Record<string, SortLink>> {
+  const { sort: current } = query
+  const link = (sort: UserSort, order: SortLink['order']) => ({ to: `${list}${textOf({ ...query, sort })}`, order })
+  const created = current === 'newest' ? 'descending' : current === 'oldest' ? 'ascending' : undefined
+  return {
+    User: link('email', current === 'email' ? 'ascending' : undefined),
+    Created: link(current === 'newest' ? 'oldest' : 'newest', created),
+    'Signed in': link('signed-in', current === 'signed-in' ? 'descending' : undefined),
+  }
+}
+
+/** The counts are those of all users, whatever is searched for. */
+function statusTabs(root: string, query: UsersQuery, counted: CountedUsers | undefined): Html {
   const tab = (status: UserStatus | undefined, text: string) => ({
     to: `${root}/console/users${textOf({ ...query, status })}`,
-    text,
+    text: counted === undefined ? text : `${text} ${numberOf(counted.counts[status ?? 'all'])}`,
     isShown: query.status === status,
   })
   return tabs('Status', [tab(undefined, 'All'), ...STATUSES.map(([status, text]) => tab(status, text))])
@@ -141,7 +158,11 @@ export function consoleUsersRoutes({ get, form }: PageRoutes, { site, userDirect
       const { q = '', status = '', sort = 'newest', after, before } = query
       const shown: UsersQuery = { q, status: status === '' ? undefined : status, sort }
       const place = placeOf(sort, 'after', after) ?? placeOf(sort, 'before', before)
-      return usersPage(site, shown, await userDirectory.page({ term: q, status: shown.status, sort, place, size: PAGE_SIZE }))
+      const [page, counted] = await Promise.all([
+        userDirectory.page({ term: q, status: shown.status, sort, place, size: PAGE_SIZE }),
+        userDirectory.counts(),
+      ])
+      return usersPage(site, shown, page, counted)
     },
   })
 

@@ -15,6 +15,8 @@ const NOTHING = emptyState(
   'Webhooks that are waiting or could not be delivered appear here. WEBHOOK_URL names their receiver.',
 )
 
+const OFF = html`<p class="notice" role="status">Webhooks are off: WEBHOOK_URL is not set, so nothing is sent. Events of this time are not sent later.</p>\n`
+
 /** Webhooks that wait, and webhooks that could not be delivered. */
 export function consoleWebhooksRoutes({ get, post }: PageRoutes, { site, webhooks }: PageParts): void {
   const { root } = site
@@ -35,7 +37,11 @@ export function consoleWebhooksRoutes({ get, post }: PageRoutes, { site, webhook
           mainCell(html`<code>${webhook.type}</code>`, timeOf(webhook.occurredAt)),
           html`<a href="${root}/console/users/${webhook.userId}">user ${webhook.userId}</a>`,
           deliveryStatus(webhook, now),
-          ...attemptCells(webhook, `${root}/console/webhooks/${webhook.id}`, placeText(query)),
+          ...attemptCells(webhook, {
+            name: `${webhook.type} about user ${webhook.userId}`,
+            base: `${root}/console/webhooks/${webhook.id}`,
+            place: placeText(query),
+          }),
         ]),
         empty: failedOnly ? NO_FAILED : NOTHING,
         shown: status,
@@ -43,7 +49,10 @@ export function consoleWebhooksRoutes({ get, post }: PageRoutes, { site, webhook
         start: after > 0 ? 'Oldest' : undefined,
         next: next === undefined ? undefined : root + listPath({ status, after: next }),
       })
-      return { title: 'Webhooks', content: html`${state.stoppedAt === undefined ? '' : stopped(state.stoppedAt)}${list}` }
+      return {
+        title: 'Webhooks',
+        content: html`${webhooks.isOff ? OFF : ''}${state.stoppedAt === undefined ? '' : stopped(state.stoppedAt)}${list}`,
+      }
     },
   })
 

@@ -42,6 +42,8 @@ type CookieParts = { readonly isSecure: boolean; readonly keys: DerivedKeys; rea
  */
 export function createCookies({ isSecure, keys, now }: CookieParts) {
   const name = isSecure ? '__Host-latchkey' : 'latchkey'
+  /** Each area has a session of its own: signing in to one does not end, or replace, that of the other. */
+  const sessionName = ({ routeOptions }: FastifyRequest) => (routeOptions.config.page === 'console' ? `${name}-console` : name)
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   const sealer = createSealer(keys)
   const label = ({ caller }: FastifyRequest, keyId: string) => `${caller.sessionId} ${keyId}`
@@ -79,9 +81,9 @@ export function createCookies({ isSecure, keys, now }: CookieParts) {
     flow: sealedCookie<ProviderFlow & AfterFlow>('latchkey-flow'),
     /** An account at another provider that its owner has shown to be theirs, and that waits to be connected. */
     connection: sealedCookie<Connection>('latchkey-connection'),
-    readSession: (request: FastifyRequest) => readCookie(request, name),
-    setSession: (reply: FastifyReply, token: string) => set(reply, name, token, LIFETIME_S),
-    clearSession: (reply: FastifyReply) => set(reply, name, '', 0),
+    readSession: (request: FastifyRequest) => readCookie(request, sessionName(request)),
+    setSession: (reply: FastifyReply, token: string) => set(reply, sessionName(reply.request), token, LIFETIME_S),
+    clearSession: (reply: FastifyReply) => set(reply, sessionName(reply.request), '', 0),
     setNotice: (reply: FastifyReply, notice: Notice) => set(reply, NOTICE_NAME, notice, NEXT_PAGE_S),
     takeNotice(request: FastifyRequest, reply: FastifyReply): Notice | undefined {
       const notice = take(request, reply, NOTICE_NAME)

@@ -74,8 +74,16 @@ type CheckResult = {
   readonly advice?: string
 }
 
-/** A setting as admins see it. A secret has no value here, only whether it is set. */
-export type SettingView = { readonly name: string; readonly value: string | undefined; readonly isSecret: boolean; readonly isSet: boolean }
+/** A setting as admins see it. A secret has no value here, only whether it is set and, if it is a URL, its host. */
+export type SettingView = {
+  readonly name: string
+  readonly value: string | undefined
+  readonly isSecret: boolean
+  readonly isSet: boolean
+  readonly group: string
+  /** One line of Markdown. */
+  readonly meaning: string
+}
 
 /** What the console shows that no service provides. */
 export type PageViews = {

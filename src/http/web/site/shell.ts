@@ -134,7 +134,7 @@ function shellPage(site: Site, { area, url, user }: Place, { title, content, bad
 <div class="shell">
 <header class="side">
 <a class="brand" href="${root}/${area}/">${logoOf(site)}${site.apiTitle}</a>
-<nav aria-label="${area === 'console' ? 'Console' : 'Account'}"><ul>
+${area === 'console' ? html`<details class="menu"><summary>Menu</summary></details>\n` : undefined}<nav aria-label="${area === 'console' ? 'Console' : 'Account'}"><ul>
 ${entries.map(link)}
 </ul></nav>
 <div class="who"><p class="clip" title="${user.email}">${user.email}</p>

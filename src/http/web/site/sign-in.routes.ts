@@ -21,7 +21,7 @@ const FIELDS = {
 const PASSKEY_PATH = '/sign-in/passkey'
 const TITLES: Readonly<Record<PageArea, string>> = { console: 'Sign in to the console', account: 'Sign in' }
 
-/** Signing in and out, for both areas: one cookie opens both. */
+/** Signing in and out, for both areas. Each has its own session. */
 export function signInRoutes({ form, get, post }: PageRoutes, parts: PageParts, area: PageArea): void {
   const { site, cookies, login, pageLimiter, passkeys } = parts
   const isForProduct = area === 'account'

@@ -13,12 +13,14 @@ import { accountRegisterRoutes } from '../account/register.routes.ts'
 import { accountSecurityRoutes } from '../account/security.routes.ts'
 import { accountSessionsRoutes } from '../account/sessions.routes.ts'
 import { consoleAuditRoutes } from '../console/audit.routes.ts'
+import { consoleInvitationsRoutes } from '../console/invitations.routes.ts'
 import { consoleKeysRoutes } from '../console/keys.routes.ts'
 import { consoleMailRoutes } from '../console/mail.routes.ts'
 import { consoleOverviewRoutes } from '../console/overview.routes.ts'
 import { consoleSettingsRoutes } from '../console/settings.routes.ts'
 import { consoleStatusRoutes } from '../console/status.routes.ts'
 import { consoleUserRoutes } from '../console/user.routes.ts'
+import { consoleUserEditRoutes } from '../console/user-edit.routes.ts'
 import { consoleUsersRoutes } from '../console/users.routes.ts'
 import { consoleWebhooksRoutes } from '../console/webhooks.routes.ts'
 import { firstAdminRoutes } from '../first-admin.routes.ts'
@@ -46,7 +48,9 @@ const PAGES: Readonly<Record<PageArea, readonly ((pages: PageRoutes, parts: Page
   console: [
     consoleOverviewRoutes,
     consoleUsersRoutes,
+    consoleInvitationsRoutes,
     consoleUserRoutes,
+    consoleUserEditRoutes,
     consoleKeysRoutes,
     consoleMailRoutes,
     consoleWebhooksRoutes,

@@ -150,6 +150,44 @@ export const listUnusedKeys = lists<OwnedApiKey, [before: number, limit: number]
   toOwned,
 )
 
+const SELECT_LISTED = `select api_keys.seq, ${KEY.columns}, users.id as owner_id, users.email as owner_email
+  from api_keys join users on users.id = api_keys.user_id`
+
+export type ListedKey = OwnedApiKey & { readonly seq: number }
+
+function toListed(row: StoredRow): ListedKey {
+  return { ...toOwned(row), seq: Number(row['seq']) }
+}
+
+/** All keys with their owners, the newest first, below a sequence number. */
+export const listAllKeys = lists<ListedKey, [belowSeq: number, limit: number]>(
+  `${SELECT_LISTED} where api_keys.seq < $1 order by api_keys.seq desc limit $2`,
+  toListed,
+)
+
+/** The keys whose text in a column begins with `$1`, by its index. No text of a key comes after `$2`. */
+function listBeginning(column: string) {
+  const listSql = (sortable: string) => `${SELECT_LISTED} where ${sortable} >= $1 and ${sortable} < $2 order by ${sortable} limit $3`
+  const list = lists<ListedKey, [from: string, below: string, limit: number]>(
+    { postgres: listSql(`${column} collate "C"`), sqlite: listSql(column) },
+    toListed,
+  )
+  return (db: Reads, beginning: string, limit: number) => list(db, beginning, `${beginning}\u{10ffff}`, limit)
+}
+
+export const listKeysByPrefix = listBeginning('api_keys.prefix')
+/** The name is compared in lower case. */
+export const listKeysByName = listBeginning('lower(api_keys.name)')
+
+/** The keys of some users, which are listed as JSON. */
+export const listKeysOfUsers = lists<ListedKey, [userIds: string, limit: number]>(
+  {
+    postgres: `${SELECT_LISTED} where api_keys.user_id = any (array(select value::bigint from json_array_elements_text($1::text::json))) order by api_keys.user_id, api_keys.seq limit $2`,
+    sqlite: `${SELECT_LISTED} where api_keys.user_id in (select value from json_each($1)) order by api_keys.user_id, api_keys.seq limit $2`,
+  },
+  toListed,
+)
+
 export function updateApiKey(tx: Transaction, userId: number, keyId: string, changed: ApiKeyChanges): Promise<ApiKey | undefined> {
   const { name = null, isActive = null, expiresAt, limit } = changed
   const expiry = [expiresAt !== undefined, expiresAt ?? null] as const

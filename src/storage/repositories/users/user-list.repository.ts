@@ -13,8 +13,8 @@ import {
   type UserStatus,
 } from '../../../model/user.ts'
 import { type Bit, longRead, type Reads, type SqlTexts, type Statement, type Value } from '../../database.ts'
-import { finds } from '../../repository-functions.ts'
-import { matchingIn, SEARCHED, termOf } from './user-terms.ts'
+import { finds, lists } from '../../repository-functions.ts'
+import { matchingIn, SEARCHED, termOf, wordsOf } from './user-terms.ts'
 
 const LISTED = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
 /** With everything that a list can be sorted by. */
@@ -56,6 +56,7 @@ const SORTINGS: Readonly<Record<UserSort, Sorting>> = {
 const MATCHING = matchingIn(Object.values(SEARCHED))
 /** The ids as JSON, and one more than can be sorted if there are too many. */
 const MATCHES = { partial: matchesOf(MATCHING.ids.partial), addressPart: matchesOf(MATCHING.ids.addressPart) }
+const MATCHES_OF_WORDS = matchesOf(MATCHING.wordIds)
 
 function matchesOf({ postgres, sqlite }: SqlTexts): Statement<{ readonly count: number; readonly ids: string }> {
   return longRead({
@@ -74,8 +75,8 @@ const IS_GIVEN = 'users.id = any (array(select json_array_elements_text($1::text
 
 type Shape = Pick<UserListing, 'status' | 'sort'> & {
   readonly direction: UserPlace['direction'] | undefined
-  /** `near` finds matches among the next users of the sorted list. `given` sorts matches of the index. */
-  readonly search: 'none' | 'near' | 'given'
+  /** `near` finds matches among the next users of the sorted list, and `near-words` those of several words. `given` sorts matches of the index. */
+  readonly search: 'none' | 'near' | 'near-words' | 'given'
 }
 
 const statements = new Map<string, Statement<Sortable>>()
@@ -110,10 +111,11 @@ function listSql({ status, sort, direction, search }: Shape, database: 'postgres
     case 'none':
       return `select ${SORTABLE.columns} from users ${where} ${orderBy(columns)} limit $1 offset $2`
     case 'near':
+    case 'near-words':
       // The key has a name, so that a database sees that the outer order is the inner one.
       return `
         select ${SORTABLE.columns} from (select users.*, ${key} as sort_key from users ${where} ${orderBy(columns)} limit ${nearSize}) as users
-        where ${MATCHING.isMatch[database]} ${orderBy(['users.sort_key', ...others])} limit $2`
+        where ${(search === 'near' ? MATCHING.isMatch : MATCHING.isWordsMatch)[database]} ${orderBy(['users.sort_key', ...others])} limit $2`
     case 'given':
       return `select ${SORTABLE.columns} from ${GIVEN[database]} ${where} ${orderBy(columns)} limit $2`
   }
@@ -162,18 +164,31 @@ type FoundRows = {
 
 /** A search reads the next users of the list. Unless these fill the page, it looks for all matches with the index, if there are not too many. */
 async function readRows(db: Reads, read: Read, { term, sort, size }: UserListing): Promise<FoundRows> {
-  const { folded, isShort: isShortTerm, kind } = termOf(term)
+  const { folded, isShort, kind } = termOf(term)
+  const words = wordsOf(term)
+  const isShortTerm = words === undefined ? isShort : words.indexed === undefined
   if (folded === '') return { rows: await read('none', size + 1, 0), isShortTerm }
-  const rows = await read('near', folded, size + 1)
+  const rows = await (words === undefined ? read('near', folded, size + 1) : read('near-words', JSON.stringify(words.folded), size + 1))
   if (rows.length > size) return { rows, isShortTerm }
   const [stop, farther] = await read('none', 2, SORTINGS[sort].nearSize - 1)
   if (farther === undefined) return { rows, isShortTerm }
-  const matches = isShortTerm ? undefined : await db.first(MATCHES[kind], folded)
+  const findMatches = () => (words?.indexed === undefined ? db.first(MATCHES[kind], folded) : db.first(MATCHES_OF_WORDS, ...words.indexed))
+  const matches = isShortTerm ? undefined : await findMatches()
   if (matches === undefined || matches.count > MAX_MATCHES) return { rows, stop, isShortTerm }
   return { rows: await read('given', matches.ids, size + 1), isShortTerm }
 }
 
 export const findListedUser = finds<ListedUser, [id: number]>(`select ${LISTED.columns} from users where id = $1`, LISTED.fromRow)
+
+const listNamed = lists<{ readonly id: number; readonly email: string }, [ids: string]>({
+  postgres: 'select id, email from users where id = any (array(select value::bigint from json_array_elements_text($1::text::json)))',
+  sqlite: 'select id, email from users where id in (select value from json_each($1))',
+})
+
+/** The addresses of users, by their ids. */
+export async function listAddresses(db: Reads, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  return new Map((await listNamed(db, JSON.stringify(ids))).map(({ id, email }) => [id, email]))
+}
 
 const DAY_MS = 24 * 60 * 60_000
 

@@ -17,6 +17,24 @@ const TRIGRAM_LENGTH = 3
 // An address has one @.
 const ADDRESS_PART = /^[^@]+@[^@]*$/
 
+/** Each word has to be in one of the columns: `mia moss` finds Mia Moss. */
+export const MAX_INDEXED_WORDS = 4
+
+export type Words = {
+  readonly folded: readonly string[]
+  /** For the trigram index, as many as its statement takes: the first one fills up. Undefined if it does not cover all words. */
+  readonly indexed: readonly string[] | undefined
+}
+
+/** The words of a term; undefined if it is one word. */
+export function wordsOf(text: string): Words | undefined {
+  const folded = [...new Set(fold(text).split(' ').filter(Boolean))]
+  const [first] = folded
+  if (first === undefined || folded.length === 1) return undefined
+  const isCovered = folded.length <= MAX_INDEXED_WORDS && folded.every((word) => Array.from(word).length >= TRIGRAM_LENGTH)
+  return { folded, indexed: isCovered ? Array.from({ length: MAX_INDEXED_WORDS }, (_, n) => folded[n] ?? first) : undefined }
+}
+
 export function termOf(text: string): Term {
   const folded = fold(text)
   const isShort = Array.from(folded).length < TRIGRAM_LENGTH
@@ -31,17 +49,21 @@ export const SEARCHED: Readonly<Record<keyof Profile, string>> = {
 }
 // The wildcards of LIKE are ordinary characters in a search term.
 const literal = (text: string) => String.raw`replace(replace(replace(${text}, '\', '\\'), '%', '\%'), '_', '\_')`
-const PATTERN = `'%' || ${literal('$1')} || '%'`
+const patternOf = (value: string) => `'%' || ${literal(value)} || '%'`
+const PATTERN = patternOf('$1')
 /**
  * For PostgreSQL, and a term with one @: an address with the term in it has a local part that ends like the term before its @. This is
  * true for every match, and lets PostgreSQL choose an index that finds few users even if many share each part of the address.
  */
 const IS_LOCAL_PART = `reverse(split_part(email_key, '@', 1)) like ${literal("reverse(split_part($1, '@', 1))")} || '%'`
-const PHRASE = `'"' || replace($1, '"', '""') || '"'`
+const phraseOf = (value: string) => `'"' || replace(${value}, '"', '""') || '"'`
+const PHRASE = phraseOf('$1')
 
 /** How the users are found who have a term in one of these columns. */
 export function matchingIn(columns: readonly string[]) {
   const anyOf = (condition: (column: string) => string) => columns.map(condition).join(' or ')
+  const allOf = (condition: (column: string) => string) => columns.map(condition).join(' and ')
+  const words = Array.from({ length: MAX_INDEXED_WORDS }, (_, n) => `$${n + 1}`)
   /** PostgreSQL has its index on a copy of the columns, and uses it for LIKE. */
   const isLike = (kind: IndexedTerm) =>
     anyOf((column) => {
@@ -57,6 +79,16 @@ export function matchingIn(columns: readonly string[]) {
     isMatch: {
       postgres: `(${anyOf((column) => `strpos(users.${column}, $1) > 0`)})`,
       sqlite: `(${anyOf((column) => `instr(users.${column}, $1) > 0`)})`,
+    },
+    /** The same for several words, which `$1` lists as JSON. */
+    isWordsMatch: {
+      postgres: `not exists (select 1 from json_array_elements_text($1::text::json) as given (word) where ${allOf((column) => `strpos(users.${column}, word) = 0`)})`,
+      sqlite: `not exists (select 1 from json_each($1) as given where ${allOf((column) => `instr(users.${column}, given.value) = 0`)})`,
+    },
+    /** The ids of users with all words, by the trigram index. Each word is a value. */
+    wordIds: {
+      postgres: `select user_id as id from users_search where ${words.map((word) => `(${anyOf((column) => `${column} like ${patternOf(word)}`)})`).join(' and ')}`,
+      sqlite: `select rowid as id from users_search where users_search match ${words.map((word) => `'{${columns.join(' ')}} : ' || ${phraseOf(word)}`).join(" || ' AND ' || ")}`,
     },
     /** A condition for rows of the copy that PostgreSQL searches. */
     isLike: isLike('partial'),

@@ -165,6 +165,9 @@ export const unbanUser = changes<Transaction, [id: number]>('update users set ba
 /** Returns false if the user is verified already. */
 export const setVerified = changes<Transaction, [id: number]>('update users set verified = true where id = $1 and verified = false')
 
+/** Returns false if the account is not verified. */
+export const unsetVerified = changes<Transaction, [id: number]>('update users set verified = false where id = $1 and verified = true')
+
 /** Deletes a user, with their sessions and API keys. */
 export const deleteUser = runs<Transaction, [id: number]>('delete from users where id = $1')
 

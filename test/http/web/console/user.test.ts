@@ -38,12 +38,16 @@ test('200: the page shows the profile, the sessions and the keys of a user, with
   const base = `/console/users/${mia.id}`
   assert.deepEqual(buttonsOf(page.body).slice(1), [
     `Verify ${base}/verify`,
-    `Make admin ${base}/make-admin`,
     `Send password reset ${base}/send-reset`,
     `Ban ${base}/ban`,
     `Disable ${base}/keys/${keyId}/disable`,
-    `Revoke ${base}/keys/${keyId}/revoke`,
   ])
+  const text = textOf(page)
+  assert.match(
+    text,
+    /Make admin… Make mia@example\.com an admin\? They can change and delete every account, also yours\. You can undo this/,
+  )
+  assert.match(text, /Delete… Delete the key deploy key of mia@example\.com\? .* This cannot be undone\. Delete/)
   assert.match(page.body, new RegExp(`<form method="post" action="${base}/delete">.*<button class="danger">Delete</button>`))
   assert.match(textOf(page), /mia@example\.com .*Unverified.*No sessions.*deploy key lk_[\w-]+…/)
 })
@@ -59,10 +63,14 @@ test('303: each button does what it says, once, and its event names the admin an
     ['ban', 'user-banned', 'user.banned', /Banned/],
     ['unban', 'user-unbanned', 'user.unbanned', /Active/],
     ['make-admin', 'user-promoted', 'user.promoted', /Admin/],
+    ['revoke-admin', 'user-demoted', 'user.demoted', /Make admin/],
+    ['make-admin', 'user-promoted', 'user.promoted', /Admin/],
     ['send-reset', 'reset-sent', 'mail.requested', /./],
     [`keys/${keyId}/disable`, 'key-disabled', 'key.changed', /Disabled/],
-    [`keys/${keyId}/revoke`, 'key-revoked', 'key.revoked', /No API keys/],
+    [`keys/${keyId}/enable`, 'key-enabled', 'key.changed', /Active/],
+    [`keys/${keyId}/delete`, 'key-deleted', 'key.revoked', /No API keys/],
     [`sessions/${session?.id}/revoke`, 'session-revoked', 'session.revoked', /No sessions/],
+    ['sessions/end-all', 'user-has-no-sessions', 'session.revoked', /No sessions/],
   ]
   for (const [path, notice, event, shown] of steps) {
     const pressed = await press(`${mia.id}/${path}`)
@@ -95,7 +103,7 @@ test('400, 404, 422: a refusal is a page that says why, and nothing changes', as
     ['x/ban', 422, /./],
     ['0x7/ban', 422, /./],
     [`${mia.id}/keys/${keyId}/disable`, 404, /There is no such API key/],
-    [`${mia.id}/keys/${keyId}/revoke`, 404, /There is no such API key/],
+    [`${mia.id}/keys/${keyId}/delete`, 404, /There is no such API key/],
     [`${mia.id}/sessions/${session?.id}/revoke`, 404, /There is no such session/],
   ]
   for (const [path, status, message] of cases) {
@@ -248,13 +256,13 @@ test('200: markup in names, keys, addresses and user agents stays text', async (
   await app.inject({ ...request, headers: { ...headers, 'user-agent': markup } })
   const { body } = await look(String(mia.id))
   assert.ok(!body.includes('<script>alert') && !body.includes('<img src=x'))
-  assert.equal(body.split('&lt;script&gt;alert(1)').length - 1, 4)
+  assert.equal(body.split('&lt;script&gt;alert(1)').length - 1, 5)
 })
 
 test('200: sessions and keys have pages, and every key has its buttons', async (t) => {
   const { service, look, services } = await start(t)
   const mia = await member(service)
-  const idsOf = ({ body }: { body: string }) => [...body.matchAll(/\/keys\/([^/]+)\/revoke["?]/g)].map(([, id]) => id)
+  const idsOf = ({ body }: { body: string }) => [...body.matchAll(/\/keys\/([^/]+)\/delete["?]/g)].map(([, id]) => id)
   const created: string[] = []
   const create = async () => created.push((await services.apiKeys.create(OPERATOR, mia.id, { name: 'x', scopes: [] })).id)
   for (let n = 0; n < 10; n++) await create()
@@ -299,4 +307,56 @@ test('401, 403: a form whose sender loses their access while its body arrives ch
   }
   assert.equal((await services.userAdministration.find(mia.id)).role, 'user')
   await assert.rejects(services.userAdministration.findByEmail('new@example.com'), { code: 'user_not_found' })
+})
+
+test('303, 400, 422: an admin edits the names, the address and the verification of a user', async (t) => {
+  const stage = await start(t)
+  const { service, press, look, boss, services } = stage
+  const mia = await member(service, { email: 'mia@example.com', firstName: 'Mia', lastName: 'Moss' })
+  const page = await look(`${mia.id}/edit`)
+  assert.match(page.body, /name="email" type="email" autocomplete="off" value="mia@example.com"/)
+  const fields = { email: 'mia@example.com', first_name: 'Mia', last_name: 'Moss', verified: 'yes' }
+  const noticeOf = async (changed: Record<string, string>) => {
+    const { statusCode, headers } = await press(`${mia.id}/edit`, { ...fields, ...changed })
+    return [statusCode, /latchkey-notice=([\w-]+)/.exec(String(headers['set-cookie']))?.[1]]
+  }
+  assert.deepEqual(await noticeOf({}), [303, 'user-unchanged'])
+  assert.deepEqual(await noticeOf({ email: 'moss@example.com', first_name: 'Mina', verified: 'no' }), [303, 'user-saved'])
+  const { email, firstName, lastName, verified } = await services.userAdministration.find(mia.id)
+  assert.deepEqual([email, firstName, lastName, verified], ['moss@example.com', 'Mina', 'Moss', false])
+  assert.equal(events(stage).at(-1), `user.edited ${boss.id} ${mia.id}`)
+  const taken = await press(`${mia.id}/edit`, { ...fields, email: boss.email })
+  assert.equal(taken.statusCode, 400)
+  assert.match(taken.body, /value="boss@example.com"/)
+  assert.equal((await press(`${mia.id}/edit`, { ...fields, email: 'x' })).statusCode, 422)
+  assert.equal((await press('999999/edit', fields)).statusCode, 404)
+  const own = await press(`${boss.id}/edit`, { email: boss.email, first_name: 'Boss', last_name: 'Boss', verified: 'no' })
+  assert.deepEqual([own.statusCode, (await services.userAdministration.find(boss.id)).verified], [400, true])
+})
+
+test('303: End all sessions ends those of the user, and says how it went', async (t) => {
+  const { service, press, services, look } = await start(t)
+  const mia = await member(service)
+  await signIn(service.app, mia)
+  assert.match(
+    textOf(await look(String(mia.id))),
+    /End all sessions… End all sessions of .*\? They have to sign in again everywhere\. This cannot be undone\./,
+  )
+  const ended = await press(`${mia.id}/sessions/end-all`)
+  assert.match(String(ended.headers['set-cookie']), /latchkey-notice=user-sessions-ended/)
+  assert.deepEqual(await services.sessions.list(mia.id), [])
+})
+
+test('303: an admin invites somebody, sends the link again and withdraws it', async (t) => {
+  const { press, look, services } = await start(t)
+  const fields = { email: 'ida@example.com', first_name: 'Ida', last_name: 'Invited' }
+  const invited = await press('invite', fields)
+  assert.deepEqual([invited.statusCode, invited.headers.location], [303, '/console/users/invite'])
+  const page = textOf(await look('invite'))
+  assert.match(page, /Open invitations .* ida@example\.com Ida Invited User .* Withdraw… Withdraw the invitation of ida@example\.com \?/)
+  const { value: [invitation] = [] } = await services.invitations.list(OPERATOR).next()
+  assert.match(String((await press(`invite/${invitation?.id}/resend`)).headers['set-cookie']), /invitation-resent/)
+  assert.match(String((await press(`invite/${invitation?.id}/withdraw`)).headers['set-cookie']), /invitation-withdrawn/)
+  assert.match(textOf(await look('invite')), /No open invitations/)
+  assert.equal((await press(`invite/${invitation?.id}/resend`)).statusCode, 404)
 })

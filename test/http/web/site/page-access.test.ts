@@ -53,17 +53,19 @@ test('303 or 401: neither a token nor an API key opens a page, in a header or in
   const boss = await admin(service)
   const { key } = await keyHolder(service, boss)
   const cookie = await signIn(app, boss)
-  const value = cookie.slice(cookie.indexOf('=') + 1)
+  const [, value = ''] = /latchkey=([^;]+)/.exec(cookie) ?? []
+  // Each area has a cookie of its own.
+  const inBoth = (token: string) => ({ cookie: `latchkey=${token}; latchkey-console=${token}` })
   const wrong: Record<string, string>[] = [
     boss.headers as Record<string, string>,
     { 'x-api-key': key },
     { authorization: `Bearer ${value}` },
-    { cookie: `latchkey=${boss.token}` },
-    { cookie: `latchkey=${boss.refresh}` },
-    { cookie: `latchkey=${key}` },
-    { cookie: `latchkey=${value}x` },
-    { cookie: `latchkey="${value}"` },
-    { cookie: `Latchkey=${value}` },
+    inBoth(boss.token),
+    inBoth(boss.refresh),
+    inBoth(key),
+    inBoth(`${value}x`),
+    inBoth(`"${value}"`),
+    { cookie: `Latchkey=${value}; Latchkey-console=${value}` },
     { cookie: `xlatchkey=${value}` },
     { cookie: 'latchkey=' },
   ]

@@ -76,7 +76,7 @@ test('303: a button on a later page of a list of sessions or keys leads back to 
 
   const user = `/console/users/${boss.id}?sessions=2&keys=3`
   for (const end of ['/revoke', '/disable']) assert.equal((await press(formOf(await look(user), end))).headers.location, user, end)
-  const revokeKey = formOf(await look(user), '/disable').replace('/disable', '/revoke')
+  const revokeKey = formOf(await look(user), '/disable').replace('/disable', '/delete')
   assert.equal((await press(revokeKey)).headers.location, user)
 })
 

@@ -27,7 +27,7 @@ test('303: signing in opens a session of 12 hours, whose cookie scripts and othe
   const boss = await admin(service)
   const response = await app.inject(submit('/console/sign-in', credentials(boss)))
   assert.deepEqual([response.statusCode, response.headers.location, response.body], [303, '/console/', ''])
-  assert.match(String(response.headers['set-cookie']), /^latchkey=[\w.-]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/)
+  assert.match(String(response.headers['set-cookie']), /^latchkey-console=[\w.-]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/)
   const cookie = sessionCookie(response)
   assert.equal((await app.inject(visit('/console/users', cookie))).statusCode, 200)
   clock.advance({ hours: 11, minutes: 59 })
@@ -221,7 +221,7 @@ test('303: signing out ends the session, also for a user who is not an admin; wi
     const cookie = await signIn(app, mia)
     const left = await app.inject(submit(`/${area}/sign-out`, {}, cookie))
     assert.deepEqual([left.statusCode, left.headers.location], [303, `/${area}/sign-in`])
-    assert.match(String(left.headers['set-cookie']), /^latchkey=; Max-Age=0; /)
+    assert.match(String(left.headers['set-cookie']), area === 'console' ? /^latchkey-console=; Max-Age=0; / : /^latchkey=; Max-Age=0; /)
     assert.equal((await app.inject(visit('/account/', cookie))).statusCode, 303)
     assert.equal((await app.inject(submit(`/${area}/sign-out`, {}, cookie))).statusCode, 401)
     assert.equal((await app.inject(submit(`/${area}/sign-out`))).statusCode, 401)
@@ -288,4 +288,26 @@ test('403: signing in is refused for forms of other sites', async (t) => {
     assert.deepEqual([response.statusCode, response.headers['set-cookie']], [403, undefined])
   }
   assert.equal((await service.app.inject({ ...request, headers: { ...headers, ...SAME_ORIGIN } })).statusCode, 303)
+})
+
+test('303: each area has its own session: signing in to the account pages leaves the console as it is', async (t) => {
+  const service = await startApp(t)
+  const { app } = service
+  const boss = await admin(service)
+  const mia = await member(service)
+  const ofConsole = sessionCookie(await app.inject(submit('/console/sign-in', credentials(boss))))
+  const account = await app.inject(submit('/account/sign-in', credentials(mia), ofConsole))
+  const ofAccount = sessionCookie(account)
+  assert.deepEqual([ofConsole.split('=')[0], ofAccount.split('=')[0]], ['latchkey-console', 'latchkey'])
+  const cookie = `${ofConsole}; ${ofAccount}`
+  assert.match(textOf(await app.inject(visit('/console/', cookie))), new RegExp(boss.email))
+  assert.match(textOf(await app.inject(visit('/account/', cookie))), new RegExp(mia.email))
+  assert.equal(
+    (await app.inject(visit('/console/', ofAccount))).statusCode,
+    303,
+    'a session of the account pages does not open the console',
+  )
+  assert.equal((await app.inject(submit('/account/sign-out', {}, cookie))).statusCode, 303)
+  assert.equal((await app.inject(visit('/console/', cookie))).statusCode, 200)
+  assert.equal((await app.inject(visit('/account/', cookie))).statusCode, 303)
 })

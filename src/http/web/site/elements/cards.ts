@@ -5,11 +5,15 @@ import { ageOf, clientOf, dateOf, shortText } from './format.ts'
 
 export type Cell = Html | string
 
+export type SortLink = { readonly to: string; readonly order: 'ascending' | 'descending' | undefined }
+
 export type Table = {
   readonly title: string
   /** For a page that has this table only: its own title says the same. */
   readonly hidesTitle?: boolean
   readonly heads: readonly string[]
+  /** Links that sort the list, by the names of their columns. */
+  readonly sorts?: Readonly<Record<string, SortLink>> | undefined
   /** One cell for each head and, with actions, one more. */
   readonly rows: readonly (readonly Cell[])[]
   readonly hasActions?: boolean
@@ -21,19 +25,32 @@ export type Table = {
 }
 
 /** A table in a card. On a phone each row is a block, and each cell carries the name of its column. */
-export function tableCard({ title, hidesTitle = false, heads, rows, hasActions = false, empty, header, footer }: Table): Html {
+export function tableCard({ title, hidesTitle = false, heads, sorts = {}, rows, hasActions = false, empty, header, footer }: Table): Html {
   const id = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
   return html`<section class="card flush" aria-labelledby="${id}"><header${hidesTitle && !header ? html` class="hidden"` : ''}><h2 id="${id}"${hidesTitle ? html` class="hidden"` : ''}>${title}</h2>${header}</header>
-${rows.length === 0 ? empty : table({ id, heads, rows, hasActions })}${footer}
+${rows.length === 0 ? empty : table({ id, heads, sorts, rows, hasActions })}${footer}
 </section>`
 }
 
-function table({ id, heads, rows, hasActions }: Pick<Table, 'heads' | 'rows' | 'hasActions'> & { readonly id: string }): Html {
+function table({
+  id,
+  heads,
+  sorts = {},
+  rows,
+  hasActions,
+}: Pick<Table, 'heads' | 'sorts' | 'rows' | 'hasActions'> & { readonly id: string }): Html {
   return html`<div class="scroll"><table aria-labelledby="${id}">
-<thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}${hasActions ? html`<th scope="col"><span class="hidden">Actions</span></th>` : ''}</tr></thead>
+<thead><tr>${heads.map((head) => headCell(head, sorts[head]))}${hasActions ? html`<th scope="col"><span class="hidden">Actions</span></th>` : ''}</tr></thead>
 <tbody>
 ${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td${attributeOf(heads, place)}>${cell}</td>`)}</tr>`)}
 </tbody></table></div>`
+}
+
+function headCell(head: string, sort: SortLink | undefined): Html {
+  if (sort === undefined) return html`<th scope="col">${head}</th>`
+  const { to, order } = sort
+  const arrow = order === undefined ? '' : html`<span aria-hidden="true"> ${order === 'ascending' ? '↑' : '↓'}</span>`
+  return html`<th scope="col"${order === undefined ? '' : html` aria-sort="${order}"`}><a href="${to}">${head}${arrow}</a></th>`
 }
 
 /** The first cell names the row, and that of the actions needs no name. */
@@ -125,11 +142,18 @@ export function splitCard({ id, title, text, textId, content }: SplitCard): Html
 ${content}</section>`
 }
 
-type Question = { readonly action: string; readonly verb: string; readonly question: Html; readonly isCalm?: boolean }
+type Question = {
+  readonly action: string
+  readonly verb: string
+  readonly question: Html
+  readonly isCalm?: boolean
+  /** For a row of a table. */
+  readonly isSmall?: boolean
+}
 
 /** A button that asks before it does something that cannot be undone. A calm one takes nothing away for good. */
-export function askedForm({ action, verb, question, isCalm = false }: Question): Html {
-  return html`<details class="confirm${isCalm ? ' calm' : ''}"><summary>${verb}…</summary>
+export function askedForm({ action, verb, question, isCalm = false, isSmall = false }: Question): Html {
+  return html`<details class="confirm${isCalm ? ' calm' : ''}${isSmall ? ' small' : ''}"><summary>${verb}…</summary>
 <form method="post" action="${action}"><p>${question}</p><button class="${isCalm ? 'primary' : 'danger'}">${verb}</button></form>
 </details>`
 }

@@ -1,6 +1,6 @@
 import { type DailyUse, startOfDay } from '../../../../model/usage.ts'
 import { type Html, html } from '../../../../shared/html.ts'
-import { dateText, momentText, numberOf } from './format.ts'
+import { clockText, dateText, numberOf } from './format.ts'
 
 type BarChart = {
   /** What the chart shows, for those who do not see it. */
@@ -37,22 +37,28 @@ export type TimeChart = {
   readonly summary: string
   /** The chart ends now. */
   readonly startsAt: number
-  /** The highest value, in words. */
-  readonly highest: string
+  /** A value of the scale, as a text. */
+  scale(value: number): string
   /** Drawn over each other from the same ground, the first one at the back: a part of a whole comes after the whole. */
   readonly layers: readonly { readonly kind: '' | 'light' | 'bad'; readonly values: readonly number[] }[]
 }
 
 const TIME_HEIGHT = 40
+const TIME_MARKS = 4
+const DAY_MS = 24 * 60 * 60_000
 const BAR_WIDTH = 0.8
 
 /** Bars for equal periods. One path draws all of them, because a page has hundreds. */
-export function timeChart({ id, title, summary, startsAt, highest, layers }: TimeChart): Html {
+export function timeChart({ id, title, summary, startsAt, scale, layers }: TimeChart): Html {
   const top = Math.max(1e-9, ...layers.flatMap(({ values }) => values))
   const count = Math.max(1, ...layers.map(({ values }) => values.length))
   const paths = layers.map(({ kind, values }) => html`<path${kind === '' ? '' : html` class="${kind}"`} d="${barsOf(values, top)}"/>`)
-  return html`<figure class="chart"><svg viewBox="0 0 ${count} ${TIME_HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title ${id}-desc"><title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc>${paths}</svg>
-<figcaption><span>${momentText(startsAt)}</span><span>${highest}</span><span>now</span></figcaption></figure>`
+  const highest = Math.max(0, ...layers.flatMap(({ values }) => values))
+  // Whole numbers only: half of one request is no number of requests.
+  const marks = [...new Set([highest, highest / 2, 0].map(scale))]
+  const times = Array.from({ length: TIME_MARKS }, (_, n) => startsAt + (n * DAY_MS) / TIME_MARKS)
+  return html`<figure class="chart axes"><div class="scale" aria-hidden="true">${marks.map((mark) => html`<span>${mark}</span>`)}</div><svg viewBox="0 0 ${count} ${TIME_HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title ${id}-desc"><title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc><g><line x2="${count}"/><line x2="${count}" y1="${TIME_HEIGHT / 2}" y2="${TIME_HEIGHT / 2}"/></g>${paths}</svg>
+<figcaption>${times.map((at) => html`<span>${clockText(at)}</span>`)}<span>now</span></figcaption></figure>`
 }
 
 function barsOf(values: readonly number[], top: number): string {

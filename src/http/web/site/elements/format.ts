@@ -80,6 +80,11 @@ export function momentText(at: number): string {
   return `${dateText(at).slice(0, -5)}, ${new Date(at).toISOString().slice(11, 16)}`
 }
 
+/** `09:30`, in UTC. */
+export function clockText(at: number): string {
+  return new Date(at).toISOString().slice(11, 16)
+}
+
 /** `12,345` */
 export function numberOf(count: number): string {
   return count.toLocaleString('en-US')

@@ -25,6 +25,14 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   })
 }
 
+/** Times are written in UTC, for readers without the script. Here they get the zone of the reader. */
+const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+for (const time of document.querySelectorAll('time[title]')) {
+  const text = zoned.format(new Date(time.dateTime))
+  if (time.textContent.endsWith('UTC')) time.textContent = text
+  time.title = text
+}
+
 /** A form is sent once, however often its button is pressed. A download, which stays on the page, may be repeated. */
 for (const form of document.querySelectorAll('form[method="post"]:not([data-download])')) {
   form.addEventListener('submit', (event) => {

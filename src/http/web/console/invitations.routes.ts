@@ -1,0 +1,99 @@
+import type { Actor } from '../../../model/caller.ts'
+import type { Invitation } from '../../../model/invitation.ts'
+import { type Html, html } from '../../../shared/html.ts'
+import { Type } from '../../validation/schema.ts'
+import { askedForm, badge, emptyState, mainCell, splitCard, tableCard } from '../site/elements/cards.ts'
+import { actionForm, type Form, formOf } from '../site/elements/fields.ts'
+import { ageOf, shortText, waitOf } from '../site/elements/format.ts'
+import { NEW_ACCOUNT_FIELDS, namePair } from '../site/new-account.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import type { Page } from '../site/shell.ts'
+
+const PATH = '/console/users/invite'
+const MAX_SHOWN = 50
+const InvitationPath = { id: Type.Integer() }
+const { email, first_name, last_name } = NEW_ACCOUNT_FIELDS
+const OFF = { autocomplete: 'off' }
+const FIELDS = { email: { ...email, ...OFF }, first_name: { ...first_name, ...OFF }, last_name: { ...last_name, ...OFF } }
+
+/** Invites people, who choose their own password, and shows who has not accepted yet. */
+export function consoleInvitationsRoutes({ get, post }: PageRoutes, { site, invitations }: PageParts): void {
+  // The link of an invitation opens an account page.
+  if (!site.isEnabled.account) return
+  const base = `${site.root}${PATH}`
+
+  async function page(actor: Actor, form: Form<keyof typeof FIELDS>): Promise<Page> {
+    const { value: open = [] } = await invitations.list(actor).next()
+    return {
+      title: 'Invite somebody',
+      content: html`${inviteCard(base, form)}\n${list(open)}`,
+      back: { path: '/console/users', text: 'Users' },
+    }
+  }
+
+  get('/users/invite', { handle: ({ actor }) => page(actor, formOf(FIELDS)) })
+
+  post('/users/invite', {
+    asksForPassword: false,
+    fields: FIELDS,
+    retry: (form, { caller, origin }) => page({ caller, origin }, form),
+    async handle({ body, actor }) {
+      await invitations.create(actor, { email: body.email, firstName: body.first_name, lastName: body.last_name }, 'user')
+      return { to: PATH, notice: 'invitation-created' }
+    },
+  })
+
+  post('/users/invite/:id/resend', {
+    asksForPassword: false,
+    params: InvitationPath,
+    async handle({ params, actor }) {
+      await invitations.resend(actor, params.id)
+      return { to: PATH, notice: 'invitation-resent' }
+    },
+  })
+
+  post('/users/invite/:id/withdraw', {
+    asksForPassword: false,
+    params: InvitationPath,
+    async handle({ params, actor }) {
+      await invitations.withdraw(actor, params.id)
+      return { to: PATH, notice: 'invitation-withdrawn' }
+    },
+  })
+
+  function list(open: readonly Invitation[]): Html {
+    const now = site.now()
+    return tableCard({
+      title: 'Open invitations',
+      heads: ['Invited', 'Role', 'Sent', 'Ends'],
+      rows: open.slice(0, MAX_SHOWN).map(({ id, email: to, firstName, lastName, role, createdAt, expiresAt }) => [
+        mainCell(shortText(to, 100), shortText(`${firstName} ${lastName}`, 100)),
+        role === 'admin' ? badge('', 'Admin') : 'User',
+        ageOf(createdAt, now),
+        waitOf(expiresAt, now),
+        html`<div class="actions">${actionForm(`${base}/${id}/resend`, 'Send again', 'small')}${askedForm({
+          action: `${base}/${id}/withdraw`,
+          verb: 'Withdraw',
+          isSmall: true,
+          question: html`Withdraw the invitation of <strong>${to}</strong>? Its link stops working. You can invite them again.`,
+        })}</div>`,
+      ]),
+      hasActions: true,
+      empty: emptyState('No open invitations', 'Invitations appear here until they are accepted or end.'),
+      footer: open.length > MAX_SHOWN ? html`<footer class="hint">Only the first ${MAX_SHOWN} are shown.</footer>` : undefined,
+    })
+  }
+}
+
+function inviteCard(action: string, form: Form<keyof typeof FIELDS>): Html {
+  return splitCard({
+    id: 'invite',
+    title: 'A link by mail',
+    text: 'The invited person chooses a password with the link, within seven days. There is no account until then.',
+    content: html`<form class="form" method="post" action="${action}">
+${form.problem}${form.field('email', { hasFocus: true })}
+${namePair(form)}
+<div class="actions"><button class="primary">Send invitation</button></div>
+</form>`,
+  })
+}

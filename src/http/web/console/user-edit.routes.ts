@@ -1,0 +1,87 @@
+import type { FastifyRequest } from 'fastify'
+import type { User } from '../../../model/user.ts'
+import { html } from '../../../shared/html.ts'
+import { Type } from '../../validation/schema.ts'
+import { splitCard } from '../site/elements/cards.ts'
+import { type Form, formOf, selectField } from '../site/elements/fields.ts'
+import { NEW_ACCOUNT_FIELDS, namePair } from '../site/new-account.ts'
+import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import type { Page } from '../site/shell.ts'
+import type { Site } from '../site/site.ts'
+
+const UserPath = { user_id: Type.Integer() }
+const { email, first_name, last_name } = NEW_ACCOUNT_FIELDS
+// The browser must not fill in the data of the admin.
+const OFF = { autocomplete: 'off' }
+const FIELDS = {
+  email: { ...email, ...OFF },
+  first_name: { ...first_name, ...OFF },
+  last_name: { ...last_name, ...OFF },
+  verified: { schema: Type.Enum(['yes', 'no']) },
+}
+type EditForm = Form<keyof typeof FIELDS>
+
+/** The names, the address and the verification of an account. */
+export function consoleUserEditRoutes({ get, post }: PageRoutes, { site, users, userAdministration }: PageParts): void {
+  get('/users/:user_id/edit', {
+    params: UserPath,
+    handle: async ({ params }) => editPage(site, await userAdministration.find(params.user_id), formOf(FIELDS)),
+  })
+
+  post('/users/:user_id/edit', {
+    // A verified admin with another address is an admin of somebody else.
+    asksForPassword: {
+      to: 'edit this admin',
+      when: async ({ params }) => (await userAdministration.find(params.user_id)).role === 'admin',
+    },
+    params: UserPath,
+    fields: FIELDS,
+    retry: async (form, request) => editPage(site, await userAdministration.find(idOf(request)), form),
+    async handle({ params, body, actor }) {
+      const user = await userAdministration.find(params.user_id)
+      const changed = {
+        email: changedOr(user.email, body.email),
+        firstName: changedOr(user.firstName, body.first_name),
+        lastName: changedOr(user.lastName, body.last_name),
+      }
+      const isVerified = body.verified === 'yes'
+      const isEdited = Object.values(changed).some((value) => value !== undefined)
+      if (isVerified !== user.verified) await userAdministration[isVerified ? 'verify' : 'unverify'](actor, user.id)
+      if (isEdited) await users.edit(actor, user.id, changed)
+      const to = `/console/users/${user.id}`
+      return { to, notice: isEdited || isVerified !== user.verified ? 'user-saved' : 'user-unchanged' }
+    },
+  })
+}
+
+function idOf({ params }: FastifyRequest): number {
+  return Number((params as { user_id: unknown }).user_id) || 0
+}
+
+function changedOr(current: string, given: string): string | undefined {
+  return given === current ? undefined : given
+}
+
+function editPage({ root }: Site, user: User, form: EditForm): Page {
+  const base = `${root}/console/users/${user.id}`
+  const content = splitCard({
+    id: 'edit',
+    title: 'Name and address',
+    text: 'A new address takes effect at once, without a link that confirms it; the former address gets a notice. An account that is not verified cannot be used.',
+    content: html`<form class="form" method="post" action="${base}/edit">
+${form.problem}${namePair(form, { first_name: { value: user.firstName }, last_name: { value: user.lastName } })}
+${form.field('email', { value: user.email })}
+${selectField({
+  name: 'verified',
+  label: 'Verified',
+  choices: [
+    ['yes', 'Yes'],
+    ['no', 'No'],
+  ],
+  chosen: form.values['verified'] ?? (user.verified ? 'yes' : 'no'),
+})}
+<div class="actions"><button class="primary">Save</button><a class="button" href="${base}">Cancel</a></div>
+</form>`,
+  })
+  return { title: `Edit ${user.email}`, content, back: { path: `/console/users/${user.id}`, text: user.email } }
+}
