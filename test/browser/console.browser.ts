@@ -114,3 +114,16 @@ test('an explorer can neither read the cookie nor a page of the console', async 
     assert.equal(await page.evaluate('origin'), 'null')
   }
 })
+
+test('a double click sends a form once', async (t) => {
+  const browser = await openBrowser(t)
+  const service = await startProcess(t, ADMIN)
+  const { page } = await openPage(browser, service.url)
+  await signInAsAdmin(page, service.url)
+  const sent: string[] = []
+  page.on('request', (request) => request.method() === 'POST' && sent.push(new URL(request.url()).pathname))
+  await page.goto(`${service.url}/console/users/1`)
+  await page.getByRole('button', { name: 'Send password reset' }).dblclick()
+  await page.getByRole('status').filter({ hasText: 'in the outbox' }).waitFor()
+  assert.deepEqual(sent, ['/console/users/1/send-reset'])
+})

@@ -40,7 +40,8 @@ test('pictures of the main pages, with a history of some weeks', async (t) => {
   for (const { name, path, visitor, options } of PICTURES) {
     const page = await browser.newPage(options)
     page.setDefaultTimeout(120_000)
-    if (visitor) await signIn(page, `${url}/account/sign-in`, service[visitor], 'Profile')
+    const [area, heading] = path.startsWith('/console') ? ['console', 'Overview'] : ['account', 'Profile']
+    if (visitor) await signIn(page, `${url}/${area}/sign-in`, service[visitor], heading)
     // The checks compare the clock of the service with that of its responses.
     service.clock.advance({ ms: Math.max(0, Date.now() - service.clock.now()) })
     await page.goto(url + path)

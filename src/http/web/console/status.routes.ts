@@ -14,7 +14,7 @@ type Graph = {
   readonly layers: readonly { readonly kind: TimeChart['layers'][number]['kind']; value(activity: Activity): number }[]
   /** The highest value of the chart, as a text. */
   highest(value: number): string
-  /** A value of the scale; a whole number unless this says something else. */
+  /** A value of the scale; a number unless this says something else. */
   scale?(value: number): string
   /** What the whole day says. */
   summary(day: Activity): string
@@ -114,14 +114,15 @@ function graphCard(graph: Graph, periods: readonly ActivityPeriod[], hours: read
   const highest = graph.highest(Math.max(...layers.flatMap(({ values }) => values)))
   const startsAt = periods[0]?.startsAt ?? 0
   return html`<section class="card" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2><span class="quiet">${summary}; ${highest}</span></header>
-${timeChart({ id, title: `${title} of the last 24 hours`, summary: `${summary}; ${highest}`, startsAt, scale: graph.scale ?? wholeNumber, layers })}
+${timeChart({ id, title: `${title} of the last 24 hours`, summary: `${summary}; ${highest}`, startsAt, scale: graph.scale ?? countOf, layers })}
 <details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${title} by hour"><table aria-labelledby="${id}"><thead><tr><th scope="col">Hour from</th>${columns.map(([head]) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>
 ${hours.toReversed().map((hour) => html`<tr><td>${momentText(hour.startsAt)}</td>${columns.map(([head, text]) => html`<td data-label="${head}">${text(hour.activity)}</td>`)}</tr>`)}
 </tbody></table></div></details></section>`
 }
 
-function wholeNumber(value: number): string {
-  return numberOf(Math.ceil(value))
+/** Half of an odd number has one decimal. */
+function countOf(value: number): string {
+  return numberOf(Math.round(value * 10) / 10)
 }
 
 function meanUs({ durationUs, requests }: Activity): number {

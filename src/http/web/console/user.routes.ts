@@ -304,7 +304,7 @@ function roleForm(base: string, { role, email }: User): Html {
         action: `${base}/make-admin`,
         verb: 'Make admin',
         isCalm: true,
-        question: html`Make <strong>${email}</strong> an admin? They can change and delete every account, also yours. You can undo this with Remove admin, unless they are faster.`,
+        question: html`Make <strong>${email}</strong> an admin? They can change and delete every account, also yours. You can undo this with Remove admin.`,
       })
 }
 

@@ -54,7 +54,6 @@ export function timeChart({ id, title, summary, startsAt, scale, layers }: TimeC
   const count = Math.max(1, ...layers.map(({ values }) => values.length))
   const paths = layers.map(({ kind, values }) => html`<path${kind === '' ? '' : html` class="${kind}"`} d="${barsOf(values, top)}"/>`)
   const highest = Math.max(0, ...layers.flatMap(({ values }) => values))
-  // Whole numbers only: half of one request is no number of requests.
   const marks = [...new Set([highest, highest / 2, 0].map(scale))]
   const times = Array.from({ length: TIME_MARKS }, (_, n) => startsAt + (n * DAY_MS) / TIME_MARKS)
   return html`<figure class="chart axes"><div class="scale" aria-hidden="true">${marks.map((mark) => html`<span>${mark}</span>`)}</div><svg viewBox="0 0 ${count} ${TIME_HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title ${id}-desc"><title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc><g><line x2="${count}"/><line x2="${count}" y1="${TIME_HEIGHT / 2}" y2="${TIME_HEIGHT / 2}"/></g>${paths}</svg>
