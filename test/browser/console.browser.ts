@@ -78,6 +78,8 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('link', { name: /reset-password/ }).waitFor()
     await page.frameLocator('iframe').getByText('Choose a new password').first().waitFor()
 
+    // The account pages have their own session.
+    await signIn(page, `${service.url}/account/`, { email: EMAIL, password: PASSWORD }, 'Profile')
     waitElevenMinutes(folder)
     await page.goto(`${service.url}/account/keys/new`)
     await page.getByLabel('Name').fill('Nightly export')
