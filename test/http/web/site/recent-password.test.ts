@@ -13,10 +13,6 @@ const EACH_TIME = 'each time, by a field of its form'
 /** Every page, and whether it asks for a password that was given over ten minutes ago. `for some` is a rule that has its own test. */
 const PAGES: Readonly<Record<string, string>> = {
   'GET /account/': NO,
-  'GET /account/email-sign-in': NO,
-  'POST /account/email-sign-in': NO,
-  'GET /account/invitation': NO,
-  'POST /account/invitation': NO,
   'POST /account/': NO,
   'POST /account/confirm': 'to open this page',
   'POST /account/delete': EACH_TIME,
