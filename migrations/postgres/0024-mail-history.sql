@@ -23,6 +23,7 @@ create index mail_history_by_recipient on mail_history (recipient, id);
 create index mail_history_by_time on mail_history (at);
 create index mail_history_open on mail_history (mail_id) where outcome is null;
 
--- The list of all API keys in the console is searched by the beginning of the key or of its name.
-create index api_keys_by_prefix on api_keys (prefix collate "C");
-create index api_keys_by_name on api_keys (lower(name) collate "C");
+-- The list of all API keys in the console is searched by the beginning of the key or of its name. With many keys, these indexes are built
+-- before the upgrade, while the service writes (docs/upgrading.md).
+create index if not exists api_keys_by_prefix on api_keys (prefix collate "C");
+create index if not exists api_keys_by_name on api_keys (lower(name) collate "C");

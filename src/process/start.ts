@@ -106,12 +106,14 @@ function welcome(config: Config, { port, hasAdmin, firstAdminToken, devMailToken
 }
 
 function productionHints(config: Config): string[] {
-  const hints: string[] = []
-  if (/^http:\/\/(?:localhost|127\.)/.test(config.baseUrl)) hints.push('BASE_URL      the public https:// address, for the links in mails')
-  if (config.smtpUrl === undefined) hints.push('SMTP_URL      smtp://user:password@host:587, and MAIL_FROM')
-  if (config.secretKey === undefined) hints.push(`SECRET_KEY    from \`${COMMAND} secret generate\`, when more than one machine serves`)
-  if (config.database.kind === 'sqlite') hints.push('DATABASE_URL  postgres://…, when one machine is not enough')
+  const hints: [name: string, advice: string][] = []
+  if (/^http:\/\/(?:localhost|127\.)/.test(config.baseUrl)) hints.push(['BASE_URL', 'the public https:// address, for the links in mails'])
+  if (config.smtpUrl === undefined) hints.push(['SMTP_URL', 'smtp://user:password@host:587, and MAIL_FROM'])
+  if (config.secretKey === undefined) hints.push(['SECRET_KEY', `from \`${COMMAND} secret generate\`, when more than one machine serves`])
+  if (config.database.kind === 'sqlite') hints.push(['DATABASE_URL', 'postgres://…, when one machine is not enough'])
   const weak = weakSettings(config)
-  if (config.corsOrigins === '*' && weak.length === 0) hints.push('CORS_ORIGINS  the origins of your web pages')
-  return [...hints, ...weak.map(({ name, value, problem }) => `${name.padEnd(12)}  ${value}; it ${problem}`)]
+  if (config.corsOrigins === '*' && weak.length === 0) hints.push(['CORS_ORIGINS', 'the origins of your web pages'])
+  for (const { name, value, problem } of weak) hints.push([name, `${value}; it ${problem}`])
+  const width = Math.max(...hints.map(([name]) => name.length))
+  return hints.map(([name, advice]) => `${name.padEnd(width)}  ${advice}`)
 }

@@ -31,7 +31,7 @@ const MAX_LISTED = 1000
 /** What became of the mails to an address. */
 async function listTo(address: string, options: ListOptions): Promise<void> {
   if (options.failed) throw new InvalidInput(['--to: lists every mail to the address; leave out --failed'])
-  const mails = await withServices(({ mailAdministration }) => mailAdministration.sentTo(address, MAX_LISTED))
+  const mails = await withServices(({ mailAdministration }) => mailAdministration.history({ to: address, size: MAX_LISTED }))
   await printList(MAIL_RECORD_FORMAT, mails.length === 0 ? [] : [mails], options)
 }
 

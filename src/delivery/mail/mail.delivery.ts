@@ -8,6 +8,7 @@ import {
   findRecipient,
   forgetFailedMails,
   giveUpMail,
+  hasAccount,
   holdMail,
   postponeMail,
   releaseMail,
@@ -81,7 +82,7 @@ function createMailDelivery(parts: MailDispatcherParts): Delivery<ClaimedMail> {
       })
   }
 
-  function stepOf({ id: mailId, requestedAt }: ClaimedMail, { kind, to }: Letter) {
+  function stepOf({ id: mailId, requestedAt }: ClaimedMail, { kind, to }: Pick<Letter, 'kind' | 'to'>) {
     return { mailId, kind, recipient: to, requestedAt }
   }
 
@@ -118,7 +119,14 @@ function createMailDelivery(parts: MailDispatcherParts): Delivery<ClaimedMail> {
     } catch (error) {
       if (now() - mail.requestedAt < RETRIED_FOR_MS) return failed(mail, error, 'check')
     }
-    return () => finish(db, mail)
+    const at = now()
+    return () =>
+      db.transaction(async (tx) => {
+        // Admins see that a mail was requested for an account. Anybody may name an address without one: nothing is kept about those.
+        const isKept = mail.kind === 'invitation' || (await hasAccount(tx, mail.recipient))
+        if (isKept) await recordMail(tx, { ...stepOf(mail, { kind: mail.kind, to: mail.address ?? mail.recipient }), at })
+        await finish(tx, mail)
+      })
   }
 
   /** A request that arrived while the mail was being sent gets its own mail. */

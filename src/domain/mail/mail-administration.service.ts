@@ -9,13 +9,21 @@ import {
   listWaitingMailsTo,
   retryMail,
 } from '../../storage/repositories/mail/mail.repository.ts'
-import { findWaiting, listMailRecords, listMailRecordsTo, recordMail } from '../../storage/repositories/mail/mail-history.repository.ts'
+import {
+  findRecorded,
+  findWaiting,
+  listMailRecords,
+  listMailRecordsTo,
+  recordMail,
+} from '../../storage/repositories/mail/mail-history.repository.ts'
 import { changeAsAdmin, type DomainParts, pagesOf } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
 
 export type MailAdministration = ReturnType<typeof createMailAdministration>
 
 const LIST_PAGE_SIZE = 500
+// Above every id.
+const TOP = Number.MAX_SAFE_INTEGER
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
 
@@ -36,18 +44,31 @@ export function createMailAdministration({ reads, changes, now, onMailQueued = (
     return records.map((record) => ({ ...record, state: record.outcome ?? (waiting.has(record.mailId) ? 'waiting' : 'dropped') }))
   }
 
-  /** What became of mails in the last 30 days, the newest first. A mail appears with its first attempt. */
-  async function history({ to, beforeId = Number.MAX_SAFE_INTEGER, size }: HistoryPage): Promise<ShownMail[]> {
-    return shown(await (to === undefined ? listMailRecords(reads, beforeId, size) : listMailRecordsTo(reads, emailKey(to), beforeId, size)))
+  /** Those among the mails in the outbox that were not tried yet. */
+  async function untried(queued: readonly OutboxMail[]): Promise<ShownMail[]> {
+    const known = await findRecorded(
+      reads,
+      queued.map(({ id }) => id),
+    )
+    return queued.filter(({ id, failedAt }) => failedAt === undefined && !known.has(id)).map(requested)
   }
 
+  const listQueued = (to: string | undefined, limit: number) =>
+    to === undefined
+      ? listMailsBefore(reads, { filter: 'all', beforeId: undefined, limit })
+      : listWaitingMailsTo(reads, emailKey(to), limit)
+
   return {
-    history,
-    /** The mails to one address: first those that wait for their first attempt, then what became of the others. */
-    async sentTo(to: string, size: number): Promise<ShownMail[]> {
-      const [waiting, records] = await Promise.all([listWaitingMailsTo(reads, emailKey(to), size), history({ to, size })])
-      const known = new Set(records.filter(({ state }) => state === 'waiting').map(({ mailId }) => mailId))
-      return [...waiting.filter(({ id }) => !known.has(id)).map(untried), ...records].slice(0, size)
+    /**
+     * The mails of the last 30 days: first those that wait for their first attempt, then what became of the others, the newest first. Or
+     * those below an id, or to one address.
+     */
+    async history({ to, beforeId, size }: HistoryPage): Promise<ShownMail[]> {
+      const [queued, records] = await Promise.all([
+        beforeId === undefined ? listQueued(to, size) : [],
+        to === undefined ? listMailRecords(reads, beforeId ?? TOP, size) : listMailRecordsTo(reads, emailKey(to), beforeId ?? TOP, size),
+      ])
+      return [...(await untried(queued)), ...(await shown(records))].slice(0, size)
     },
     /** Adds a test mail, which is sent directly, to the history. */
     recordTest: (by: Actor | Operator, to: string, requestedAt: number, result: TestResult) =>
@@ -86,8 +107,8 @@ export function createMailAdministration({ reads, changes, now, onMailQueued = (
   }
 }
 
-/** A mail that is in the outbox, and not in the history yet. */
-function untried({ id, kind, recipient, requestedAt, attempts, lastError }: OutboxMail): ShownMail {
+/** A mail that is in the outbox, and not in the history yet: the whole history is below it. */
+function requested({ id, kind, recipient, requestedAt, attempts, lastError }: OutboxMail): ShownMail {
   const errors = lastError === undefined ? [] : [{ error: lastError, firstAt: requestedAt, lastAt: requestedAt, count: attempts }]
-  return { id: 0, mailId: id, kind, recipient, requestedAt, at: requestedAt, attempts, errors, state: 'waiting' }
+  return { id: TOP, mailId: id, kind, recipient, requestedAt, at: requestedAt, attempts, errors, state: 'waiting' }
 }

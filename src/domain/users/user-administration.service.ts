@@ -2,7 +2,7 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import type { EventKind } from '../../model/event.ts'
 import type { Factors } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSearch, UserSecrets } from '../../model/user.ts'
+import type { Profile, User, UserSearch, UserSecrets } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import type { Reads } from '../../storage/database.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
@@ -22,16 +22,20 @@ import {
   setVerified,
   unbanUser,
   unsetVerified,
+  updateUser,
 } from '../../storage/repositories/users/user.repository.ts'
 import { searchUsers } from '../../storage/repositories/users/user-search.repository.ts'
 import { foundUser, requireReader } from '../changes/callers.ts'
-import { type AccountChange, type Changes, type ChangeTransaction, type DomainParts, pagesOf } from '../changes/changes.ts'
+import { type AccountChange, type Changes, type ChangeTransaction, changedFields, type DomainParts, pagesOf } from '../changes/changes.ts'
 import { storedDays } from '../plans/usage.service.ts'
 import { emailKey } from '../values/email.ts'
+import { refusingTakenEmail } from './email-changes.service.ts'
 
 export type UserAdministration = ReturnType<typeof createUserAdministration>
 
 const LIST_PAGE_SIZE = 250
+
+type AccountEdit = Profile & Pick<User, 'verified'>
 
 type Parts = Pick<DomainParts, 'reads' | 'lists' | 'changes' | 'now'> & Partial<Pick<DomainParts, 'onMailQueued'>>
 
@@ -75,12 +79,15 @@ export function createUserAdministration({ reads, lists, changes, now, onMailQue
     makeAdmin: changeBy('user.promoted', (tx, userId) => setRole(tx, userId, 'admin')),
     unban: changeBy('user.unbanned', unbanUser),
     verify: changeBy('user.verified', setVerified),
-    /** The account cannot be used until it is verified again. */
-    unverify: (by: Actor | Operator, userId: number) =>
-      changeAdmins(by, userId, async (tx, target) => {
-        if (target.role === 'admin' && !(await hasOtherActiveAdmin(tx, userId))) throw new Refusal('last_admin')
-        if (await unsetVerified(tx, userId)) tx.record({ kind: 'user.edited', target: userId, changed: ['verified'] })
-      }),
+    /** Changes what differs, all of it or nothing. The account cannot be used while it is not verified. Returns whether anything differed. */
+    edit: (by: Actor | Operator, userId: number, edited: AccountEdit): Promise<boolean> =>
+      refusingTakenEmail(
+        changes.toAccount(by, { userId, allowed: 'admin', lock: 'admins' }, async (tx, target) => {
+          const changed = [...(await editProfile(tx, target, edited)), ...(await editVerification(tx, target, edited))]
+          if (changed.length > 0) tx.record({ kind: 'user.edited', target: userId, changed })
+          return changed.length > 0 || edited.verified !== target.verified
+        }),
+      ),
     /** Queues the mail that the owner of the account could request as well. */
     async sendPasswordReset(by: Actor | Operator, userId: number): Promise<void> {
       await change(by, userId, async (tx, { email }) => {
@@ -110,6 +117,26 @@ export function createUserAdministration({ reads, lists, changes, now, onMailQue
     remove: (by: Actor | Operator, userId: number, onProgress?: Removal['onProgress']) =>
       removeAccount(changes, by, { userId, allowed: 'admin', now, onProgress }),
   }
+}
+
+/** Returns the names of the fields that differed. */
+async function editProfile(tx: ChangeTransaction, { id, ...current }: User, edited: Profile): Promise<readonly string[]> {
+  const differing = (name: keyof Profile) => (edited[name] === current[name] ? undefined : edited[name])
+  const profile = { email: differing('email'), firstName: differing('firstName'), lastName: differing('lastName') }
+  const changed = changedFields(profile)
+  if (changed.length > 0) await updateUser(tx, id, { ...profile, emailKey: profile.email && emailKey(profile.email) })
+  return changed
+}
+
+/** A verification has its own event, and is not in the returned fields. */
+async function editVerification(tx: ChangeTransaction, { id, role }: User, { verified }: AccountEdit): Promise<readonly string[]> {
+  if (verified) {
+    if (await setVerified(tx, id)) tx.record({ kind: 'user.verified', target: id })
+    return []
+  }
+  if (!(await unsetVerified(tx, id))) return []
+  if (role === 'admin' && !(await hasOtherActiveAdmin(tx, id))) throw new Refusal('last_admin')
+  return ['verified']
 }
 
 type Removal = Pick<AccountChange, 'userId' | 'allowed'> & {

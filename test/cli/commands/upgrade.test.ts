@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, statfsSync, truncateSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statfsSync, truncateSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test as plainTest } from 'node:test'
@@ -12,6 +12,7 @@ import { TEST_SECRET } from '../../support/app/start-app.ts'
 import { type ContractContext, temporaryFolder, test } from '../../support/databases/databases.ts'
 import { emptyDatabase, migrateAsEarlier, migrateAsLater, newestNumber } from '../../support/databases/later-schema.ts'
 import { done, refusedWith, runLatchkey } from '../../support/processes/command-line.ts'
+import { problems } from '../../support/processes/doctor.ts'
 import { finished, LATCHKEY, startNode } from '../../support/processes/processes.ts'
 
 const OF_THE_FIRST_RELEASE = '0002'
@@ -72,6 +73,22 @@ test('upgrade --check accepts a newer schema that this version can use, and refu
     1,
     'The database was migrated by a newer version of Latchkey (it has 9999-later.sql); install that version or a later one',
   )
+})
+
+plainTest('PostgreSQL: a migration finds the indexes that were built before it, as the documentation says', async (t) => {
+  const { target, options } = await place(Object.assign(t, { database: 'postgres' as const }))
+  await migrateAsEarlier(t, target, '0021')
+  const sql = postgres(target.kind === 'postgres' ? target.url : '', { max: 1, onnotice: () => undefined })
+  const built = readFileSync('docs/upgrading.md', 'utf8').match(/^create index concurrently .*;$/gm) ?? []
+  assert.equal(built.length, 2)
+  for (const statement of built) await sql.unsafe(statement)
+  const idsOf = async () => (await sql`select oid from pg_class where relname like 'api_keys_by_%' order by oid`).map(({ oid }) => oid)
+  const before = await idsOf()
+  await migrate(target)
+  assert.deepEqual(await idsOf(), before)
+  await sql.end()
+  const findings = JSON.parse((await runLatchkey(['doctor', '--json'], options)).stdout)
+  assert.deepEqual(problems(findings, 'schema'), [])
 })
 
 plainTest('PostgreSQL: a heavy upgrade is stopped before requests wait for long, and has exit code 3', async (t) => {

@@ -14,7 +14,13 @@ const MAX_SHOWN = 50
 const InvitationPath = { id: Type.Integer() }
 const { email, first_name, last_name } = NEW_ACCOUNT_FIELDS
 const OFF = { autocomplete: 'off' }
-const FIELDS = { email: { ...email, ...OFF }, first_name: { ...first_name, ...OFF }, last_name: { ...last_name, ...OFF } }
+const FIELDS = {
+  email: { ...email, ...OFF },
+  first_name: { ...first_name, ...OFF },
+  last_name: { ...last_name, ...OFF },
+  // The button that was pressed.
+  role: { schema: Type.Optional(Type.Enum(['user', 'admin'], { default: 'user' })) },
+}
 
 /** Invites people, who choose their own password, and shows who has not accepted yet. */
 export function consoleInvitationsRoutes({ get, post }: PageRoutes, { site, invitations }: PageParts): void {
@@ -34,11 +40,11 @@ export function consoleInvitationsRoutes({ get, post }: PageRoutes, { site, invi
   get('/users/invite', { handle: ({ actor }) => page(actor, formOf(FIELDS)) })
 
   post('/users/invite', {
-    asksForPassword: false,
+    asksForPassword: { to: 'invite an admin', when: ({ body }) => body.role === 'admin' },
     fields: FIELDS,
     retry: (form, { caller, origin }) => page({ caller, origin }, form),
     async handle({ body, actor }) {
-      await invitations.create(actor, { email: body.email, firstName: body.first_name, lastName: body.last_name }, 'user')
+      await invitations.create(actor, { email: body.email, firstName: body.first_name, lastName: body.last_name }, body.role ?? 'user')
       return { to: PATH, notice: 'invitation-created' }
     },
   })
@@ -94,6 +100,9 @@ function inviteCard(action: string, form: Form<keyof typeof FIELDS>): Html {
 ${form.problem}${form.field('email', { hasFocus: true })}
 ${namePair(form)}
 <div class="actions"><button class="primary">Send invitation</button></div>
+<details class="confirm"><summary>Invite as admin…</summary>
+<div class="form"><p>Invite this person as an admin? They can change and delete every account, also yours.</p><div class="actions"><button class="danger" name="role" value="admin">Invite as admin</button></div></div>
+</details>
 </form>`,
   })
 }

@@ -10,11 +10,12 @@ const STATES: Readonly<Record<MailState, Html>> = {
   discarded: badge('', 'Discarded'),
   dropped: badge('', 'Not needed'),
 }
-const MAX_ERRORS_SHOWN = 3
+const MAX_ERRORS_SHOWN = 2
+const MAX_TEXT = 100
 
 export const NO_HISTORY = emptyState(
   'No mail in the last 30 days',
-  'Emails appear here with their first attempt. A request for an address without an account sends nothing, and leaves no entry.',
+  'Emails appear here when they are requested. A request for an address without an account sends nothing, and leaves no entry.',
 )
 
 /** What became of mails: their attempts with the errors, and the answer of the server. */
@@ -42,12 +43,12 @@ export function historyCard(
 function stepsOf({ errors, state, at, answer }: ShownMail): Cell {
   const shown = errors.slice(-MAX_ERRORS_SHOWN)
   const left = errors.length - shown.length
-  const end = answer === undefined ? undefined : html`<li>${timeOf(at)}: ${shortText(answer, 200)}</li>`
+  const end = answer === undefined ? undefined : html`<li>${timeOf(at)}: ${shortText(answer, MAX_TEXT)}</li>`
   if (shown.length === 0 && end === undefined) return state === 'waiting' ? html`<span class="quiet">not tried yet</span>` : ''
   return html`<ul class="steps">${left > 0 ? html`<li class="quiet">${left} other errors before</li>` : undefined}${shown.map(failureOf)}${end}</ul>`
 }
 
 function failureOf({ error, firstAt, lastAt, count }: MailFailure): Html {
   const times = count === 1 ? timeOf(firstAt) : html`${count} times until ${timeOf(lastAt)}`
-  return html`<li>${times}: ${shortText(error, 200)}</li>`
+  return html`<li>${times}: ${shortText(error, MAX_TEXT)}</li>`
 }

@@ -12,7 +12,7 @@ import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliver
 import { historyCard } from './mail-history.ts'
 
 const PAGE_SIZE = 10
-const HISTORY_SIZE = 10
+const HISTORY_SIZE = 8
 /** Which part of the outbox and of the mailbox is shown, or is to be shown again. */
 const MailPlace = {
   status: DeliveryStatus,
@@ -29,7 +29,7 @@ type Place = {
   readonly past?: number | undefined
   readonly to?: string | undefined
 }
-const MAX_OF_ADDRESS = 50
+const MAX_OF_ADDRESS = 12
 const TEST_FIELDS = { address: { schema: Email, label: 'Email address', type: 'email' } } as const
 // A server that does not answer is given up after 30 seconds.
 const TEST_WITHIN_MS = 35_000
@@ -66,23 +66,21 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
 <button>Search</button>
 </form>`
     const all = html`<p><a href="${root}/console/mail">Show all mail</a></p>`
-    if (to !== '') {
-      const mails = await mailAdministration.sentTo(to, MAX_OF_ADDRESS)
-      const empty = emptyState(
-        'No mail to this address',
-        'A request for an address without an account sends nothing, and leaves no entry.',
-        all,
-      )
-      return html`${search}${historyCard(mails, now, { title: `Mail to ${shortText(to, 100)}`, empty })}`
-    }
-    const mails = await mailAdministration.history({ beforeId: past, size: HISTORY_SIZE + 1 })
-    const shown = mails.slice(0, HISTORY_SIZE)
-    const last = mails.length > HISTORY_SIZE ? shown.at(-1)?.id : undefined
+    const size = to === '' ? HISTORY_SIZE : MAX_OF_ADDRESS
+    const mails = await mailAdministration.history({ to: to || undefined, beforeId: past, size: size + 1 })
+    const shown = mails.slice(0, size)
+    const last = mails.length > size ? shown.at(-1)?.id : undefined
     const footer = stepsFooter({
-      back: past === undefined ? undefined : stepLink(`${root}${mailPath({})}#history`, 'Newest'),
-      on: last === undefined ? undefined : stepLink(`${root}${mailPath({ past: last })}#history`, 'Older →'),
+      back: past === undefined ? undefined : stepLink(`${root}${mailPath({ to })}#history`, 'Newest'),
+      on: last === undefined ? undefined : stepLink(`${root}${mailPath({ to, past: last })}#history`, 'Older →'),
     })
-    return html`${search}${historyCard(shown, now, { footer })}`
+    if (to === '') return html`${search}${historyCard(shown, now, { footer })}`
+    const empty = emptyState(
+      'No mail to this address',
+      'A request for an address without an account sends nothing, and leaves no entry.',
+      all,
+    )
+    return html`${search}${historyCard(shown, now, { title: `Mail to ${shortText(to, 100)}`, empty, footer })}`
   }
 
   const mailPage = (content: Html): Page => ({ title: 'Mail', content, actions: sendTestMail && testForm(root) })

@@ -22,7 +22,7 @@ const FIELDS = {
 type EditForm = Form<keyof typeof FIELDS>
 
 /** The names, the address and the verification of an account. */
-export function consoleUserEditRoutes({ get, post }: PageRoutes, { site, users, userAdministration }: PageParts): void {
+export function consoleUserEditRoutes({ get, post }: PageRoutes, { site, userAdministration }: PageParts): void {
   get('/users/:user_id/edit', {
     params: UserPath,
     handle: async ({ params }) => editPage(site, await userAdministration.find(params.user_id), formOf(FIELDS)),
@@ -38,28 +38,15 @@ export function consoleUserEditRoutes({ get, post }: PageRoutes, { site, users, 
     fields: FIELDS,
     retry: async (form, request) => editPage(site, await userAdministration.find(idOf(request)), form),
     async handle({ params, body, actor }) {
-      const user = await userAdministration.find(params.user_id)
-      const changed = {
-        email: changedOr(user.email, body.email),
-        firstName: changedOr(user.firstName, body.first_name),
-        lastName: changedOr(user.lastName, body.last_name),
-      }
-      const isVerified = body.verified === 'yes'
-      const isEdited = Object.values(changed).some((value) => value !== undefined)
-      if (isVerified !== user.verified) await userAdministration[isVerified ? 'verify' : 'unverify'](actor, user.id)
-      if (isEdited) await users.edit(actor, user.id, changed)
-      const to = `/console/users/${user.id}`
-      return { to, notice: isEdited || isVerified !== user.verified ? 'user-saved' : 'user-unchanged' }
+      const edited = { email: body.email, firstName: body.first_name, lastName: body.last_name, verified: body.verified === 'yes' }
+      const isChanged = await userAdministration.edit(actor, params.user_id, edited)
+      return { to: `/console/users/${params.user_id}`, notice: isChanged ? 'user-saved' : 'user-unchanged' }
     },
   })
 }
 
 function idOf({ params }: FastifyRequest): number {
   return Number((params as { user_id: unknown }).user_id) || 0
-}
-
-function changedOr(current: string, given: string): string | undefined {
-  return given === current ? undefined : given
 }
 
 function editPage({ root }: Site, user: User, form: EditForm): Page {

@@ -61,7 +61,7 @@ const KEYS = pagingOf({ size: 10, maxItems: MAX_KEYS })
 const Query = { sessions: pageNumber(SESSIONS), keys: pageNumber(KEYS) }
 const MAX_EVENTS_SHOWN = 6
 const USE_DAYS = 30
-const MAX_MAILS_SHOWN = 5
+const MAX_MAILS_SHOWN = 3
 
 type Question = PasswordQuestion<{ readonly params: { readonly user_id: number } }>
 type Action = {
@@ -83,7 +83,7 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
       productData.find(user.id),
       audit.list({ target: user.id, size: MAX_EVENTS_SHOWN }),
       secondFactor.status(user.id),
-      mailAdministration.sentTo(user.email, MAX_MAILS_SHOWN),
+      mailAdministration.history({ to: user.email, size: MAX_MAILS_SHOWN }),
       plans?.find(user.id),
       usage.ofUser(user.id, USE_DAYS),
     ])

@@ -1,6 +1,6 @@
 import { MAIL_RECORD, type MailFailure, type MailOutcome, type MailRecord } from '../../../model/mail.ts'
 import { insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
-import { countsChanges, lists } from '../../repository-functions.ts'
+import { countsChanges, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
 
 /** What happened to a mail: an attempt that failed with an error, or its end. */
@@ -42,17 +42,44 @@ function withError(errors: readonly MailFailure[], error: string | undefined, at
   return [...errors, { error, firstAt: at, lastAt: at, count: 1 }].slice(-MAX_ERRORS)
 }
 
-/** Whether each of the mails still waits: its number is in the outbox, and it was not given up. */
-const listWaiting = lists<{ readonly id: number }, [ids: string]>({
-  postgres:
-    'select id from outbox where failed_at is null and id = any (array(select value::bigint from json_array_elements_text($1::text::json)))',
-  sqlite: 'select id from outbox where failed_at is null and id in (select value from json_each($1))',
+/** A mail that nobody needs any more, and that has left the outbox. `recipient` is the account, `address` where it would have gone. */
+export type RemovedMail = Pick<MailRecord, 'id' | 'kind' | 'recipient' | 'requestedAt'> & { readonly address: string }
+
+const RECORD_UNWANTED = `
+  insert into mail_history (mail_id, kind, recipient, requested_at, at, attempts, errors)
+  select given.id, given.kind, given.address, given."requestedAt", $2, 0, '[]' from`
+// Anybody may name an address without an account: nothing is kept about those.
+const IS_OF_ACCOUNT = `
+  where exists (select 1 from users where email_key = given.recipient)
+    and (select mail_id from mail_history where mail_id = given.id and outcome is null limit 1) is null`
+
+/** Notes mails that were requested for an account and never tried. */
+const insertUnwanted = runs<Transaction, [mails: string, now: number]>({
+  postgres: `${RECORD_UNWANTED} json_to_recordset($1::text::json)
+    as given (id bigint, kind text, recipient text, address text, "requestedAt" bigint) ${IS_OF_ACCOUNT}`,
+  sqlite: `${RECORD_UNWANTED} (select value ->> 'id' as id, value ->> 'kind' as kind, value ->> 'recipient' as recipient,
+    value ->> 'address' as address, value ->> 'requestedAt' as "requestedAt" from json_each($1)) as given ${IS_OF_ACCOUNT}`,
 })
 
-export async function findWaiting(db: Reads, mailIds: readonly number[]): Promise<ReadonlySet<number>> {
-  if (mailIds.length === 0) return new Set()
-  return new Set((await listWaiting(db, JSON.stringify(mailIds))).map(({ id }) => id))
+export function recordUnwanted(tx: Transaction, mails: readonly RemovedMail[], now: number): Promise<void> {
+  return insertUnwanted(tx, JSON.stringify(mails), now)
 }
+
+/** The ids among those given that a condition holds for, in a table. */
+function listsIds(select: string) {
+  const list = lists<{ readonly id: number }, [ids: string]>({
+    postgres: `${select} = any (array(select value::bigint from json_array_elements_text($1::text::json)))`,
+    sqlite: `${select} in (select value from json_each($1))`,
+  })
+  return async (db: Reads, ids: readonly number[]): Promise<ReadonlySet<number>> =>
+    new Set(ids.length === 0 ? [] : (await list(db, JSON.stringify(ids))).map(({ id }) => id))
+}
+
+/** Which of the mails still wait: they are in the outbox, and were not given up. */
+export const findWaiting = listsIds('select id from outbox where failed_at is null and id')
+
+/** Which of the mails in the outbox have an open record. */
+export const findRecorded = listsIds('select mail_id as id from mail_history where outcome is null and mail_id')
 
 /** One page, the newest first, starting below an id. */
 export const listMailRecords = lists<MailRecord, [beforeId: number, limit: number]>(

@@ -8,10 +8,11 @@ import {
   QUEUED_MAIL,
 } from '../../../model/mail.ts'
 import { type Profile, USER, USER_SECRETS } from '../../../model/user.ts'
-import { type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
+import { type Database, type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
 import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
-import { countsChanges, finds, lists } from '../../repository-functions.ts'
+import { finds, lists } from '../../repository-functions.ts'
 import { findInvitationTo } from '../users/invitation.repository.ts'
+import { type RemovedMail, recordUnwanted } from './mail-history.repository.ts'
 
 type RecipientRow = StoredRow & { readonly new_email: string | null; readonly change_version: number | null }
 
@@ -156,11 +157,7 @@ export async function findRecipient(db: Queries, recipient: string, kind: LinkMa
   }
 }
 
-/**
- * Removes the unwanted mails among the longest due ones. Returns how many. A registration at the same moment raises the revision: PostgreSQL
- * locks the latest version of the row, but reads users as of its snapshot.
- */
-export const removeUnwantedMails = countsChanges<Queries, [now: number, batch: number]>(
+const REMOVE_UNWANTED = statement<RemovedMail>(
   skippingLocked(
     (skipLocked) => `
   with unwanted as materialized (
@@ -170,9 +167,28 @@ export const removeUnwantedMails = countsChanges<Queries, [now: number, batch: n
       and not exists (select 1 from users where email_key = recipient and ${isWanted('kind')})
     ${skipLocked}
   )
-  delete from outbox where (id, revision) in (select id, revision from unwanted)`,
+  delete from outbox where (id, revision) in (select id, revision from unwanted)
+  returning id, kind, recipient, lower(coalesce(address, recipient)) as address, requested_at as "requestedAt"`,
   ),
 )
+
+/**
+ * Removes the unwanted mails among the longest due ones, and notes those of an account in the history. Returns how many. A registration at
+ * the same moment raises the revision: PostgreSQL locks the latest version of the row, but reads users as of its snapshot.
+ */
+export function removeUnwantedMails(db: Pick<Database, 'transaction'>, now: number, batch: number): Promise<number> {
+  return db.transaction(async (tx) => {
+    const removed = await tx.all(REMOVE_UNWANTED, now, batch)
+    if (removed.length > 0) await recordUnwanted(tx, removed, now)
+    return removed.length
+  })
+}
+
+const FIND_ACCOUNT = statement<{ readonly id: number }>('select id from users where email_key = $1')
+
+export async function hasAccount(db: Reads, recipient: string): Promise<boolean> {
+  return (await db.first(FIND_ACCOUNT, recipient)) !== undefined
+}
 
 /** Removes a mail that was sent or is not wanted. Returns false, and keeps the mail, if it was requested again in the meantime. */
 export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {

@@ -95,6 +95,31 @@ test('200: an address without an account leaves nothing in the history', async (
   )
 })
 
+test('200: a mail that is requested appears at once, and one that an account does not need is marked as such', async (t) => {
+  const service = await start(t)
+  const { services, dispatcher, look, transport } = service
+  const mia = await member(service, { email: 'mia@example.com' })
+  for (const rounds of [1, 2]) {
+    await services.registration.resendVerification(ORIGIN, mia.email)
+    for (const path of ['/mail', '/mail?to=mia%40example.com', `/users/${mia.id}`])
+      assert.match(await look(path), /mia@example\.com verify Waiting just now 0 not tried yet/, path)
+    await dispatcher.drain()
+    for (const path of ['/mail', '/mail?to=mia%40example.com', `/users/${mia.id}`])
+      assert.equal((await look(path)).split('mia@example.com verify Not needed just now 0').length - 1, rounds, path)
+  }
+  assert.equal(transport.sent.length, 0)
+})
+
+test('200: the mails to one address have pages', async (t) => {
+  const { db, clock, app, cookie, look } = await start(t)
+  await db.run(FILL, clock.now())
+  const { body } = await app.inject(visit('/console/mail?to=a%40b.io', cookie))
+  const next = /rel="next" href="\/console([^"]*)"|href="\/console([^"]*)"[^>]*>Older/.exec(body)
+  const path = (next?.[1] ?? next?.[2] ?? '').replaceAll('&amp;', '&').replace('#history', '')
+  assert.match(path, /^\/mail\?past=\d+&to=a%40b\.io$/)
+  assert.match(await look(path), /Mail to a@b\.io .* Newest Older/)
+})
+
 test('303: a test mail is sent at once, and the page says what the server answered', async (t) => {
   const { app, cookie, transport, look } = await start(t)
   const send = async (address: string) => {

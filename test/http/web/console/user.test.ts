@@ -328,6 +328,8 @@ test('303, 400, 422: an admin edits the names, the address and the verification 
   const taken = await press(`${mia.id}/edit`, { ...fields, email: boss.email })
   assert.equal(taken.statusCode, 400)
   assert.match(taken.body, /value="boss@example.com"/)
+  const { verified: isVerified, firstName: name } = await services.userAdministration.find(mia.id)
+  assert.deepEqual([isVerified, name], [false, 'Mina'], 'all of an edit is saved, or nothing')
   assert.equal((await press(`${mia.id}/edit`, { ...fields, email: 'x' })).statusCode, 422)
   assert.equal((await press('999999/edit', fields)).statusCode, 404)
   const own = await press(`${boss.id}/edit`, { email: boss.email, first_name: 'Boss', last_name: 'Boss', verified: 'no' })
@@ -359,4 +361,24 @@ test('303: an admin invites somebody, sends the link again and withdraws it', as
   assert.match(String((await press(`invite/${invitation?.id}/withdraw`)).headers['set-cookie']), /invitation-withdrawn/)
   assert.match(textOf(await look('invite')), /No open invitations/)
   assert.equal((await press(`invite/${invitation?.id}/resend`)).statusCode, 404)
+})
+
+test('303, 403, 422: an invitation of an admin asks first, and for the password', async (t) => {
+  const { service, press, look, services } = await start(t)
+  const fields = { email: 'ida@example.com', first_name: 'Ida', last_name: 'Invited' }
+  const roles = async () => {
+    const found: string[] = []
+    for await (const page of services.invitations.list(OPERATOR)) found.push(...page.map(({ role }) => role))
+    return found
+  }
+  assert.match(textOf(await look('invite')), /Invite as admin… Invite this person as an admin\? They can change and delete every account/)
+  assert.equal((await press('invite', { ...fields, role: 'owner' })).statusCode, 422)
+  assert.equal((await press('invite', { ...fields, role: 'admin' })).statusCode, 303)
+  assert.deepEqual(await roles(), ['admin'])
+  service.clock.advance({ minutes: 11 })
+  const asked = await press('invite', { ...fields, email: 'ada@example.com', role: 'admin' })
+  assert.equal(asked.statusCode, 403)
+  assert.match(textOf(asked), /Enter it again to invite an admin/)
+  assert.equal((await press('invite', { ...fields, email: 'user@example.com', role: 'user' })).statusCode, 303)
+  assert.deepEqual(await roles(), ['user', 'admin'])
 })

@@ -110,7 +110,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'POST /console/users/:user_id/revoke-admin': 'to remove the admin role of this user',
   'POST /console/users/:user_id/sessions/end-all': NO,
   'GET /console/users/invite': NO,
-  'POST /console/users/invite': NO,
+  'POST /console/users/invite': 'to invite an admin, for some',
   'POST /console/users/invite/:id/resend': NO,
   'POST /console/users/invite/:id/withdraw': NO,
   'POST /console/users/:user_id/delete': 'to delete this user',
