@@ -129,3 +129,22 @@ test('a double click sends a form once', async (t) => {
   await page.getByRole('status').filter({ hasText: 'in the outbox' }).waitFor()
   assert.deepEqual(sent, ['/console/users/1/send-reset'])
 })
+
+test('times are in the zone of the reader, and in UTC without JavaScript', async (t) => {
+  const browser = await openBrowser(t)
+  const service = await startProcess(t, ADMIN)
+  const texts: (string | null)[] = []
+  for (const javaScriptEnabled of [true, false]) {
+    const options = { javaScriptEnabled, timezoneId: 'Asia/Tokyo', locale: 'en-GB' }
+    const { page, problems } = await openPage(browser, service.url, options)
+    await signInAsAdmin(page, service.url)
+    await page.goto(`${service.url}/console/audit`)
+    const time = page.locator('td time').first()
+    const at = new Date((await time.getAttribute('datetime')) ?? '')
+    const inTokyo = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'Asia/Tokyo' }).format(at)
+    assert.equal((await time.textContent()) === inTokyo, javaScriptEnabled)
+    texts.push(await time.textContent())
+    assert.deepEqual(problems, [])
+  }
+  assert.match(texts[1] ?? '', /UTC$/)
+})

@@ -52,6 +52,21 @@ test('the service starts in an empty folder without settings, and the welcome te
   )
 })
 
+test('the welcome text of a public service names each setting that is too weak for it, and that of a strong one none', async (t) => {
+  const base = { BASE_URL: 'https://accounts.example.com' }
+  const weak = await startMain(t, { cwd: temporaryFolder(t), env: base })
+  for (const line of [
+    /^ {4}RATE_LIMITS {9}standard; it is off: /m,
+    /^ {4}PASSWORD_BLOCKLIST {2}common; it is none: /m,
+    /^ {4}CORS_ORIGINS {8}the origins of your web pages; it is \*: /m,
+    /^ {4}SECOND_FACTOR {7}admins; it is optional: /m,
+  ])
+    assert.match(weak.stdout(), line)
+  const strong = { RATE_LIMITS: 'standard', PASSWORD_BLOCKLIST: 'common', CORS_ORIGINS: 'https://app.example.com', SECOND_FACTOR: 'admins' }
+  const { stdout } = await startMain(t, { cwd: temporaryFolder(t), env: { ...base, ...strong } })
+  for (const name of Object.keys(strong)) assert.ok(!stdout().includes(name), name)
+})
+
 test('while there is no admin, the welcome text shows a command that creates one and works as typed', async (t) => {
   const cwd = temporaryFolder(t)
   const first = await startMain(t, { cwd })

@@ -50,23 +50,19 @@ export function createMailAdministration({ reads, changes, now, onMailQueued = (
       reads,
       queued.map(({ id }) => id),
     )
-    return queued.filter(({ id, failedAt }) => failedAt === undefined && !known.has(id)).map(requested)
+    return queued.filter(({ id }) => !known.has(id)).map(requested)
   }
-
-  const listQueued = (to: string | undefined, limit: number) =>
-    to === undefined
-      ? listMailsBefore(reads, { filter: 'all', beforeId: undefined, limit })
-      : listWaitingMailsTo(reads, emailKey(to), limit)
 
   return {
     /**
-     * The mails of the last 30 days: first those that wait for their first attempt, then what became of the others, the newest first. Or
-     * those below an id, or to one address.
+     * What became of the mails of the last 30 days, the newest first, or of those below an id. With an address: of those to it, after the ones
+     * that still wait in the outbox for their first attempt.
      */
-    async history({ to, beforeId, size }: HistoryPage): Promise<ShownMail[]> {
+    async history({ to, beforeId = TOP, size }: HistoryPage): Promise<ShownMail[]> {
+      if (to === undefined) return shown(await listMailRecords(reads, beforeId, size))
       const [queued, records] = await Promise.all([
-        beforeId === undefined ? listQueued(to, size) : [],
-        to === undefined ? listMailRecords(reads, beforeId ?? TOP, size) : listMailRecordsTo(reads, emailKey(to), beforeId ?? TOP, size),
+        beforeId === TOP ? listWaitingMailsTo(reads, emailKey(to), size) : [],
+        listMailRecordsTo(reads, emailKey(to), beforeId, size),
       ])
       return [...(await untried(queued)), ...(await shown(records))].slice(0, size)
     },
@@ -110,5 +106,5 @@ export function createMailAdministration({ reads, changes, now, onMailQueued = (
 /** A mail that is in the outbox, and not in the history yet: the whole history is below it. */
 function requested({ id, kind, recipient, requestedAt, attempts, lastError }: OutboxMail): ShownMail {
   const errors = lastError === undefined ? [] : [{ error: lastError, firstAt: requestedAt, lastAt: requestedAt, count: attempts }]
-  return { id: TOP, mailId: id, kind, recipient, requestedAt, at: requestedAt, attempts, errors, state: 'waiting' }
+  return { id: TOP - 1, mailId: id, kind, recipient, requestedAt, at: requestedAt, attempts, errors, state: 'waiting' }
 }

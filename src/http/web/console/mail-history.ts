@@ -15,7 +15,7 @@ const MAX_TEXT = 100
 
 export const NO_HISTORY = emptyState(
   'No mail in the last 30 days',
-  'Emails appear here when they are requested. A request for an address without an account sends nothing, and leaves no entry.',
+  'Emails appear here with their first attempt, and in the outbox until then. A request for an address without an account sends nothing, and leaves no entry.',
 )
 
 /** What became of mails: their attempts with the errors, and the answer of the server. */

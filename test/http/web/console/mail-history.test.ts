@@ -101,7 +101,8 @@ test('200: a mail that is requested appears at once, and one that an account doe
   const mia = await member(service, { email: 'mia@example.com' })
   for (const rounds of [1, 2]) {
     await services.registration.resendVerification(ORIGIN, mia.email)
-    for (const path of ['/mail', '/mail?to=mia%40example.com', `/users/${mia.id}`])
+    assert.match(await look('/mail'), /Outbox .* mia@example\.com verify Due just now 0 .* History/)
+    for (const path of ['/mail?to=mia%40example.com', `/users/${mia.id}`])
       assert.match(await look(path), /mia@example\.com verify Waiting just now 0 not tried yet/, path)
     await dispatcher.drain()
     for (const path of ['/mail', '/mail?to=mia%40example.com', `/users/${mia.id}`])

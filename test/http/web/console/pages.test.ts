@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { statement } from '../../../../src/storage/database.ts'
 import { enqueueMail } from '../../../../src/storage/repositories/mail/mail.repository.ts'
 import { admin, keyHolder, member } from '../../../support/app/actors.ts'
+import { eventually } from '../../../support/app/eventually.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { rows } from '../../../support/documents.ts'
@@ -188,6 +189,26 @@ test('200: settings are shown by their names, and secrets only as set or not set
 const INSERT_WEBHOOK = statement<{ id: number }>(`
   insert into webhook_deliveries (message_id, type, user_id, occurred_at, requested_at, due_at, attempts, last_error, failed_at)
   values ($1, 'user.banned', $2, $3, $3, $3, 3, $4, $5) returning id`)
+
+test('200: the overview of a public service warns about each setting that is too weak for it', async (t) => {
+  const { look } = await start(t, { BASE_URL: 'https://accounts.example.com', CORS_ORIGINS: 'https://app.example.com' })
+  // The first visits may not wait for all checks.
+  const text = await eventually('the checks are done', async () => {
+    const shown = textOf(await look('/'))
+    return /Checks \d+ passed/.test(shown) ? shown : undefined
+  })
+  assert.match(text, /production: RATE_LIMITS is off: .* Set RATE_LIMITS to standard\. Warning/)
+  assert.match(text, /production: PASSWORD_BLOCKLIST is none: .* Set PASSWORD_BLOCKLIST to common\. Warning/)
+  assert.match(text, /production: SECOND_FACTOR is optional: .* Set SECOND_FACTOR to admins\. Warning/)
+  assert.doesNotMatch(text, /production: CORS_ORIGINS/)
+})
+
+test('200: the webhooks say when they are off', async (t) => {
+  const off = await start(t)
+  assert.match(textOf(await off.look('/webhooks')), /Webhooks are off: WEBHOOK_URL is not set, so nothing is sent/)
+  const on = await start(t, { WEBHOOK_URL: 'https://hooks.example.com/in', WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}` })
+  assert.doesNotMatch(textOf(await on.look('/webhooks')), /Webhooks are off/)
+})
 
 test('303: webhooks that failed are listed with their reason, sent again or discarded, once', async (t) => {
   const { look, press, db, clock, boss } = await start(t)
