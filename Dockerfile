@@ -7,6 +7,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY scripts ./scripts
+COPY docs ./docs
 COPY packages/conformance ./packages/conformance
 RUN npm run build
 

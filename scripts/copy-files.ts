@@ -21,6 +21,9 @@ for (const { name, files, licences } of EXPLORER_PACKAGES) {
 // The stylesheet and the script of the pages.
 cpSync(join(ROOT, 'src/http/web/site/style'), join(ROOT, 'dist/http/web/site/style'), { recursive: true })
 
+// The documents that the console shows, without their pictures.
+cpSync(join(ROOT, 'docs'), join(ROOT, 'dist/docs'), { recursive: true, filter: (file) => !/[\\/](?:images|decisions)$/.test(file) })
+
 // The checks of `latchkey conformance`, which are built as a package of their own.
 cpSync(join(ROOT, 'packages/conformance/dist'), join(ROOT, 'dist/conformance'), {
   recursive: true,

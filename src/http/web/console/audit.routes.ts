@@ -61,7 +61,7 @@ export function consoleAuditRoutes({ get, post }: PageRoutes, parts: PageParts):
     const isFiltered = Boolean(kind || actor || target || from || to)
     const footer = stepsFooter({ back: cursor && stepLink(list(), 'Newest'), on: next && stepLink(list(next), 'Older →') })
     const content = html`${result}<form class="filters" role="search" action="${root}/console/audit">
-<div class="field wide"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">All kinds</option>${AUDITED_KINDS.map((name) => html`<option${name === kind ? html` selected` : ''}>${name}</option>`)}</select></div>
+<div class="field"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">All kinds</option>${AUDITED_KINDS.map((name) => html`<option${name === kind ? html` selected` : ''}>${name}</option>`)}</select></div>
 ${filterField('actor', 'By user', actor)}${filterField('target', 'About user', target)}${filterField('from', 'From day', from)}${filterField('to', 'To day', to)}
 <button>Filter</button>
 </form>

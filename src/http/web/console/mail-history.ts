@@ -10,6 +10,8 @@ const STATES: Readonly<Record<MailState, Html>> = {
   discarded: badge('', 'Discarded'),
   dropped: badge('', 'Not needed'),
 }
+/** Mails without an attempt. */
+const UNTRIED: Partial<Record<MailState, string>> = { waiting: 'not tried yet', dropped: 'the account did not need it' }
 const MAX_ERRORS_SHOWN = 2
 const MAX_TEXT = 100
 
@@ -44,7 +46,7 @@ function stepsOf({ errors, state, at, answer }: ShownMail): Cell {
   const shown = errors.slice(-MAX_ERRORS_SHOWN)
   const left = errors.length - shown.length
   const end = answer === undefined ? undefined : html`<li>${timeOf(at)}: ${shortText(answer, MAX_TEXT)}</li>`
-  if (shown.length === 0 && end === undefined) return state === 'waiting' ? html`<span class="quiet">not tried yet</span>` : ''
+  if (shown.length === 0 && end === undefined) return html`<span class="quiet">${UNTRIED[state] ?? ''}</span>`
   return html`<ul class="steps">${left > 0 ? html`<li class="quiet">${left} other errors before</li>` : undefined}${shown.map(failureOf)}${end}</ul>`
 }
 

@@ -108,6 +108,7 @@ test('a page weighs less than 60 KB with its stylesheet and its script, whatever
     '/console/audit',
     '/console/status',
     '/console/settings',
+    '/console/settings/docs/integration.md',
     '/account/',
     '/account/sessions',
     '/account/keys',

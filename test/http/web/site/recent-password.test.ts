@@ -91,6 +91,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'GET /console/second-factor': NO,
   'POST /console/second-factor': NO,
   'GET /console/settings': NO,
+  'GET /console/settings/docs/:document': NO,
   'GET /console/sign-in': NO,
   'POST /console/sign-in': NO,
   'GET /console/sign-in/passkey': NO,

@@ -25,8 +25,15 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   })
 }
 
-/** Times are written in UTC, for readers without the script. Here they get the zone of the reader. */
-const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+/** Times are written in UTC, for readers without the script. Here they get the zone of the reader, in the same form. */
+const zoned = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+})
 for (const time of document.querySelectorAll('time[title]')) {
   const text = zoned.format(new Date(time.dateTime))
   if (time.textContent.endsWith('UTC')) time.textContent = text
