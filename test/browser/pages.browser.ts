@@ -15,7 +15,9 @@ const MIN_PAGE_BYTES = 12 * 1024
 
 const CONSOLE =
   `/ /users /users?q=zzz /users?status=banned&sort=email /users/2 /users/99999 /users/new /users/2/edit /users/invite /keys /keys?q=mia /mail /mail?to=mia@example.com /mail?status=failed /webhooks
-/audit /audit?kind=login.failed /status /settings /settings/docs/settings.md /settings/docs/running.md /settings/docs/integration.md`.split(/\s+/)
+/audit /audit?kind=login.failed /status /settings /settings/docs/settings.md /settings/docs/running.md /settings/docs/integration.md`.split(
+    /\s+/,
+  )
 const ACCOUNT = ['/', '/password', '/sessions', '/keys', '/keys/new', '/keys/00000000-0000-4000-8000-000000000000']
 const PUBLIC = `/ /nowhere /verify/?code=x /reset-password/?code=x /confirm-email/?code=x /account/sign-in /account/register
 /account/forgot-password /account/resend-verification /console/sign-in`.split(/\s+/)
