@@ -372,8 +372,9 @@ test('a mail that was sent during an outage of the database is removed afterward
   let failures = 0
   const db: Database = {
     ...testApp.db,
-    async run(...args) {
-      if (transport.sent.length === 0 || failures === 1) return testApp.db.run(...args)
+    // The removal is one transaction with the history of the mail.
+    async transaction(...args) {
+      if (transport.sent.length === 0 || failures === 1) return testApp.db.transaction(...args)
       failures++
       throw new Refusal('unavailable')
     },

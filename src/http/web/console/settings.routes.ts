@@ -39,8 +39,9 @@ ${groups.map(([title, rows]) => tableCard({ title, heads: ['Setting', 'Value'], 
   })
 
   get('/settings/docs/:document', {
-    params: { document: Type.Enum(DOCUMENTS) },
+    params: { document: Type.String({ maxLength: 50 }) },
     async handle({ params }) {
+      if (!DOCUMENTS.includes(params.document)) return { to: '/console/settings' }
       const text = await readFile(join(DOCS_FOLDER, params.document), 'utf8')
       const { title, content } = markdown(text, linkFrom(params.document))
       return { title, content: html`<article class="card">${content}</article>`, back: { path: '/console/settings', text: 'Settings' } }

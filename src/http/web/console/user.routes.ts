@@ -59,7 +59,7 @@ const SESSIONS = pagingOf({ size: 10, maxItems: MAX_LISTED_SESSIONS })
 const KEYS = pagingOf({ size: 10, maxItems: MAX_KEYS })
 /** The pages of the two lists that are shown. */
 const Query = { sessions: pageNumber(SESSIONS), keys: pageNumber(KEYS) }
-const MAX_EVENTS_SHOWN = 6
+const MAX_EVENTS_SHOWN = 5
 const USE_DAYS = 30
 const MAX_MAILS_SHOWN = 3
 
