@@ -22,6 +22,8 @@ create table mail_history (
 create index mail_history_by_recipient on mail_history (recipient, id);
 create index mail_history_by_time on mail_history (at);
 create index mail_history_open on mail_history (mail_id) where outcome is null;
+-- The mails to an address that still wait. Without `address`, a mail goes to the account that it is about.
+create index outbox_by_address on outbox (lower(coalesce(address, recipient)), id) where failed_at is null;
 
 -- The list of all API keys in the console is searched by the beginning of the key or of its name. With many keys, these indexes are built
 -- before the upgrade, while the service writes (docs/upgrading.md).

@@ -100,9 +100,9 @@ const SELECT = `select ${OUTBOX_MAIL.columns} from outbox`
 const LIST_NEWEST = statement(`${SELECT} where id < $1 order by id desc limit $2`, OUTBOX_MAIL.fromRow)
 // Passes those that wait.
 const LIST_FAILED = longRead(`${SELECT} where failed_at is not null and id < $1 order by id desc limit $2`, OUTBOX_MAIL.fromRow)
-// Passes all that wait or failed. The address of a mail is that of its account, or another one.
-const LIST_TO = longRead(
-  `${SELECT} where failed_at is null and (lower(address) = $1 or (address is null and recipient = $1)) order by id desc limit $2`,
+// The address of a mail is that of its account, or another one.
+const LIST_TO = statement(
+  `${SELECT} where failed_at is null and lower(coalesce(address, recipient)) = $1 order by id desc limit $2`,
   OUTBOX_MAIL.fromRow,
 )
 const COUNT = longRead<MailCounts>(`
