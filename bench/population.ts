@@ -37,6 +37,35 @@ export async function populate(target: DatabaseTarget, from: number, to: number,
   else await fillPostgres(target.url, batches)
 }
 
+/** Every tenth key has the first name. */
+export const KEY_NAMES = 'production staging backup laptop ci reports import export mobile test'.split(' ')
+/** The number of a key is in its beginning. */
+export const keyBeginningOf = (number: number) => `lk_${100_000 + (number % 900_000)}`
+
+/** Gives every user an API key and the history of a mail. */
+export async function populateLists(target: DatabaseTarget): Promise<void> {
+  const now = Date.now()
+  const name = KEY_NAMES.map((text, place) => `when ${place} then '${text}'`).join(' ')
+  const statements = [
+    `insert into api_keys (id, user_id, name, key_hash, scopes, is_active, created_at, prefix)
+      select 'key-' || id, id, case id % ${KEY_NAMES.length} ${name} end || ' ' || id, 'hash-' || id, '[]', true, created_at,
+        'lk_' || (100000 + id % 900000) from users`,
+    `insert into mail_history (mail_id, kind, recipient, requested_at, at, attempts, errors, outcome, answer)
+      select id, 'verify', email_key, ${now}, ${now}, 1, '[]', 'delivered', '250 2.0.0 OK' from users`,
+  ]
+  if (target.kind === 'sqlite') {
+    const connection = new DatabaseSync(target.file)
+    for (const text of statements) connection.exec(text)
+    connection.exec('pragma wal_checkpoint(truncate)')
+    connection.close()
+    return
+  }
+  await withConnection(target.url, { statement_timeout: 0 }, async (client) => {
+    for (const text of statements) await client.unsafe(text)
+    await client.unsafe('vacuum analyze api_keys, mail_history')
+  })
+}
+
 type Row = readonly (string | number | null)[]
 
 function* batchesOf(from: number, to: number, passwordHash: string, onUsers: OnUsers): Iterable<Row[]> {

@@ -19,19 +19,21 @@ import { type Machine, tableOf } from './table.ts'
 import { measureThroughput } from './throughput.ts'
 import { measureUse } from './use.ts'
 
-const PARTS = ['requests', 'check', 'logins', 'audit', 'storm', 'scale', 'import', 'use', 'footprint'] as const
+const PARTS = ['requests', 'check', 'logins', 'audit', 'storm', 'scale', 'pages', 'import', 'use', 'footprint'] as const
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url))
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true }, users: { type: 'string', multiple: true } } })
 // Other numbers of users are for the parts that grow with them; the figures of the complete run stay as they are.
 const hasOwnSizes = values.users !== undefined
-const only = new Set<string>(values.only ?? (hasOwnSizes ? ['scale', 'import'] : PARTS))
+const only = new Set<string>(values.only ?? (hasOwnSizes ? ['scale', 'pages', 'import'] : PARTS))
 const unknown = [...only].find((part) => !PARTS.some((known) => known === part))
 if (unknown !== undefined) {
   process.stderr.write(`bench: unknown part ${unknown}; the parts are ${PARTS.join(', ')}\n`)
   process.exit(1)
 }
 
+// The lists of the console alone do not replace the figures of a longer run.
+const name = only.size === 1 && only.has('pages') ? 'pages' : hasOwnSizes ? 'scale' : 'results'
 const begunAt = performance.now()
 const folder = newFolder('bench')
 const generator = findLoadGenerator(folder)
@@ -45,9 +47,10 @@ if (only.has('check')) keep(await measureCheck(generator, folder, report))
 if (only.has('logins')) keep(await measureLogins(generator, folder, report))
 if (only.has('audit')) keep(await measureAudit(generator, folder, report))
 if (only.has('storm')) keep(await measureStorm(generator, folder, report))
-if (only.has('scale')) {
-  scale = await measureScale(report, values.users?.map(Number))
-  keep(scaleSection(scale), pagesSection(scale))
+if (only.has('scale') || only.has('pages')) {
+  const measured = await measureScale(report, { sizes: values.users?.map(Number), parts: only })
+  scale = measured.scale
+  keep(...(only.has('scale') ? [scaleSection(scale)] : []), ...(only.has('pages') ? [pagesSection(measured.pages)] : []))
 }
 if (only.has('import')) keep(await measureImport(folder, report, values.users?.map(Number).at(-1)))
 if (only.has('use')) keep(await measureUse(folder, report))
@@ -68,12 +71,12 @@ function report(line: string): void {
 function keep(...measured: readonly Section[]): void {
   sections.push(...measured)
   write('json', `${JSON.stringify({ machine, sections, scale }, undefined, 2)}\n`)
-  write('svg', chartOf(ratesOf(sections), scale))
+  if (name !== 'pages') write('svg', chartOf(ratesOf(sections), scale))
 }
 
 function write(format: string, text: string): void {
   mkdirSync(RESULTS, { recursive: true })
-  writeFileSync(join(RESULTS, `${hasOwnSizes ? 'scale' : 'results'}.${format}`), text)
+  writeFileSync(join(RESULTS, `${name}.${format}`), text)
 }
 
 function ratesOf(measured: readonly Section[]) {

@@ -1,6 +1,6 @@
 import { ask, lateOnly, signIn } from './client.ts'
 import { FREQUENT_TERMS, ONE_PERCENT_TERM, personOf, RARE_TERMS, TERM_OF_EVERYONE } from './people.ts'
-import { createdAtOf, lastLoginOf } from './population.ts'
+import { createdAtOf, KEY_NAMES, keyBeginningOf, lastLoginOf } from './population.ts'
 import { type Compared, compare, type Populated } from './scale-hot-path.ts'
 
 const SORTS = ['newest', 'oldest', 'email', 'signed-in'] as const
@@ -20,14 +20,32 @@ const TERMS = {
   'two letters, every user': TERM_OF_EVERYONE.slice(0, 2),
   'one letter, nobody': '#',
   'one letter, every user': TERM_OF_EVERYONE.slice(0, 1),
+  'two words, rare': `${RARE_TERMS.first_name} ${RARE_TERMS.last_name}`,
+  'two words, one user in a hundred': `${FREQUENT_TERMS.first_name} ${FREQUENT_TERMS.last_name}`,
+  'two words, nobody': `${FREQUENT_TERMS.first_name} ${RARE_TERMS.last_name}`,
+  'two words of two letters': `${FREQUENT_TERMS.first_name.slice(0, 2)} ${FREQUENT_TERMS.last_name.slice(0, 2)}`,
 }
+
+/** The other lists, and the pages of each. */
+const LISTS: Readonly<Record<string, (users: number) => string[]>> = {
+  'keys, newest': (users) => ['/console/keys', `/console/keys?below=${Math.ceil(users / 2)}`],
+  'keys by prefix': (users) => [middle(users), 1].map((number) => keysOf(keyBeginningOf(number))),
+  'keys by name': (users) => [keysOf(KEY_NAMES[0] ?? ''), keysOf(`${KEY_NAMES[1]} ${middle(users)}`)],
+  'keys by owner': (users) => [keysOf(personOf(middle(users)).email)],
+  'mail history, newest': (users) => ['/console/mail', `/console/mail?past=${middle(users)}`],
+  'mail history, one address': (users) => [`/console/mail?${new URLSearchParams({ to: personOf(middle(users)).email })}`],
+  'one user': (users) => [`/console/users/${middle(users)}`],
+  'audit trail, one address': (users) => [`/console/audit?${new URLSearchParams({ target: personOf(middle(users)).email })}`],
+}
+const middle = (users: number) => Math.ceil(users / 2)
+const keysOf = (term: string) => `/console/keys?${new URLSearchParams({ q: term })}`
 
 type Sort = (typeof SORTS)[number]
 
 /** The slowest page of one kind: of all statuses, on the first page and on one in the middle and, for a search, of all orders. */
-export type PageFigures = Compared & { readonly kind: 'list' | 'search'; readonly name: string }
+export type PageFigures = Compared & { readonly kind: 'users' | 'search' | 'list'; readonly name: string }
 
-/** Measures /console/users with every order and status, with many users and with few, alternating. */
+/** Measures /console/users with every order and status, and the other lists, with many users and with few, alternating. */
 export async function measurePages(many: Populated, few: Populated, admin: { email: string; password: string }): Promise<PageFigures[]> {
   const cookieOf = async ({ url }: Populated) => signIn(url, admin.email, admin.password)
   const cookies = new Map([
@@ -48,13 +66,14 @@ export async function measurePages(many: Populated, few: Populated, admin: { ema
   }
 
   const figures: PageFigures[] = []
-  for (const sort of SORTS) figures.push({ kind: 'list', name: sort, ...(await slowest(ROUNDS, (users) => urlsOf(sort, '', users))) })
+  for (const sort of SORTS) figures.push({ kind: 'users', name: sort, ...(await slowest(ROUNDS, (users) => urlsOf(sort, '', users))) })
   for (const [name, term] of Object.entries(TERMS))
     figures.push({
       kind: 'search',
       name,
       ...(await slowest(ROUNDS_OF_SEARCHES, (users) => SORTS.flatMap((sort) => urlsOf(sort, term, users)))),
     })
+  for (const [name, pagesOf] of Object.entries(LISTS)) figures.push({ kind: 'list', name, ...(await slowest(ROUNDS, pagesOf)) })
   return figures
 }
 

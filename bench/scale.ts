@@ -8,7 +8,7 @@ import { newFolder } from '../test/support/databases/run-folder.ts'
 import { logIn } from './client.ts'
 import type { Report } from './figures.ts'
 import { rounded } from './latency.ts'
-import { populate } from './population.ts'
+import { populate, populateLists } from './population.ts'
 import { type HotPathFigures, measureHotPath, type Populated } from './scale-hot-path.ts'
 import { type ListFigures, measureList } from './scale-list.ts'
 import { measurePages, type PageFigures } from './scale-pages.ts'
@@ -22,9 +22,14 @@ export type ScaleFigures = {
   readonly hotPath: HotPathFigures
   readonly list: ListFigures
   readonly search: SearchMeasures
-  /** The list of users in the console, with the largest number of users only. */
-  readonly pages: PageFigures[]
 }
+
+/** The lists of the console, with the largest number of users only. */
+export type PagesFigures = { readonly database: DatabaseTarget['kind']; readonly users: number; readonly pages: PageFigures[] }
+
+type Growth = { readonly scale: ScaleFigures[]; readonly pages: PagesFigures[] }
+
+export type GrowthOptions = { readonly sizes?: readonly number[] | undefined; readonly parts: ReadonlySet<string> }
 
 export type StorageFigures = {
   /** The size of the whole database, with its indexes. */
@@ -35,19 +40,24 @@ export type StorageFigures = {
   readonly migrateMs: number
 }
 
-export const SCALE_SIZES: readonly number[] = [1_000, 10_000, 100_000, 1_000_000]
+const SCALE_SIZES: readonly number[] = [1_000, 10_000, 100_000, 1_000_000]
 const FEW_USERS = 100
 
 const ADMIN = { email: 'boss@bench.test', password: 'the first of all admins' }
 const SETTINGS = { SECRET_KEY: 'kX4mQ9vT2wLp7RzB5nYc8HdF3gJs6Ua1', ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password }
 
-/** Measures the service with a growing number of users on both databases. Creates and removes the databases that it needs. */
-export async function measureScale(report: Report, sizes: readonly number[] = SCALE_SIZES): Promise<ScaleFigures[]> {
+/**
+ * Measures the service with a growing number of users on both databases, and the lists of the console with the largest number. Creates and
+ * removes the databases that it needs.
+ */
+export async function measureScale(report: Report, { sizes = SCALE_SIZES, parts }: GrowthOptions): Promise<Growth> {
+  const wanted = { sizes: parts.has('scale') ? sizes : sizes.slice(-1), parts }
   const folder = newFolder('scale')
   try {
     const sqlite = (name: string): DatabaseTarget => ({ kind: 'sqlite', file: join(folder, name) })
-    const onSqlite = await measureGrowth(folder, sqlite('many.db'), sqlite('few.db'), sizes, report)
-    return [...onSqlite, ...(await onPostgres((many, few) => measureGrowth(folder, many, few, sizes, report)))]
+    const onSqlite = await measureGrowth(folder, sqlite('many.db'), sqlite('few.db'), wanted, report)
+    const onOther = await onPostgres((many, few) => measureGrowth(folder, many, few, wanted, report))
+    return { scale: [...onSqlite.scale, ...onOther.scale], pages: [...onSqlite.pages, ...onOther.pages] }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -67,12 +77,12 @@ async function measureGrowth(
   folder: string,
   many: DatabaseTarget,
   few: DatabaseTarget,
-  sizes: readonly number[],
+  { sizes, parts }: Required<GrowthOptions> & { readonly sizes: readonly number[] },
   report: Report,
-): Promise<ScaleFigures[]> {
+): Promise<Growth> {
   await Promise.all([migrate(many), migrate(few)])
   await populate(few, 0, FEW_USERS)
-  const figures: ScaleFigures[] = []
+  const figures: Growth = { scale: [], pages: [] }
   let users = 0
   for (const size of sizes) {
     const startedAt = performance.now()
@@ -80,10 +90,16 @@ async function measureGrowth(
     const usersPerSecond = Math.round((size - users) / ((performance.now() - startedAt) / 1000))
     users = size
     const storage = { megabytes: await megabytesOf(many), usersPerSecond, migrateMs: await migrateMs(many) }
+    const hasPages = parts.has('pages') && size === sizes.at(-1)
+    if (hasPages) {
+      report(`${many.kind}: an API key and a mail for each user`)
+      await Promise.all([populateLists(many), populateLists(few)])
+    }
     const [service, reference] = [await serve(folder, many), await serve(folder, few)]
     try {
-      const pages = size === sizes.at(-1) ? await measurePagesOf(service, reference, users, report) : []
-      figures.push({ database: many.kind, users, storage, ...(await measureSize(service, reference, users, report)), pages })
+      const found = { database: many.kind, users }
+      if (hasPages) figures.pages.push({ ...found, pages: await measurePagesOf(service, reference, users, report) })
+      if (parts.has('scale')) figures.scale.push({ ...found, storage, ...(await measureSize(service, reference, users, report)) })
     } finally {
       await Promise.all([service.stop(), reference.stop()])
     }
@@ -123,7 +139,7 @@ async function measureSize(service: BenchService, reference: BenchService, users
 }
 
 function measurePagesOf(service: BenchService, reference: BenchService, users: number, report: Report): Promise<PageFigures[]> {
-  report(`  the list of ${users} users in the console`)
+  report(`  the lists of the console with ${users} users`)
   return measurePages(...populated(service, reference, users), ADMIN)
 }
 
