@@ -88,13 +88,26 @@ const STYLES = ['base.css', 'layout.css', 'forms.css', 'tables.css', 'components
 export function createSiteAssets(brand: Brand): SiteAssets {
   const css = STYLES.map(readSource).join('')
   return {
-    style: createTextAsset('site.css', css.replace(/\/\*.*?\*\//gs, '').replace(/\n\s*/g, '\n') + brandStyle(brand), CSS),
-    script: createTextAsset('site.js', readSource('site.js'), JAVASCRIPT),
+    style: createTextAsset('site.css', compactStyle(css) + brandStyle(brand), CSS),
+    script: createTextAsset('site.js', withoutComments(readSource('site.js')), JAVASCRIPT),
     logo:
       brand.logo?.type === 'png'
         ? createTextAsset('logo.png', brand.logo.bytes, 'image/png')
         : createTextAsset('logo.svg', brand.logo?.bytes ?? ICON, SVG),
   }
+}
+
+/** Without comments that begin a line, and without indentation. */
+function withoutComments(source: string): string {
+  return source.replace(/^\s*(?:\/\*.*?\*\/|\/\/.*?$)/gms, '').replace(/\n\s*/g, '\n')
+}
+
+/** No text in the stylesheet contains one of these characters. */
+function compactStyle(css: string): string {
+  return withoutComments(css)
+    .replace(/\s*([{};,])\s*/g, '$1')
+    .replace(/: /g, ':')
+    .replace(/;}/g, '}')
 }
 
 /** Serves files of pages, which are not part of the API. */
