@@ -13,7 +13,7 @@ import { secretsOf } from './secrets.ts'
 
 const OPERATOR: Operator = { caller: 'operator', origin: { via: 'start' } }
 const PROMOTED =
-  'the existing account with the address in ADMIN_EMAIL is now an admin; if it is not yours, run `latchkey user revoke-admin` and correct ADMIN_EMAIL'
+  'the existing account with the address in ADMIN_EMAIL is now an admin; if it is not yours, run `latchkey user remove-admin` and correct ADMIN_EMAIL'
 const NEWER =
   'the database was migrated by a newer version of Latchkey, which keeps it usable for this one; install that version when you are ready'
 const LISTED = 'ADMIN_PASSWORD: is on a list of breached passwords (PASSWORD_BLOCKLIST); choose another one'

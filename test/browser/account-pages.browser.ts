@@ -138,7 +138,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByText('Your name has been saved.').waitFor()
     await fill('Email', 'amelia@example.com')
     await press('Change address')
-    await page.getByText('An email with a link is on its way to the new address.').waitFor()
+    await page.getByText('The new address gets an email with a link.').waitFor()
     await shoot('profile')
     const [confirmation = ''] = (await mailTo(service, 'amelia@example.com')).links
     await page.goto(confirmation.replace(/^http:\/\/[^/]+/, service.url))

@@ -27,6 +27,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('status').filter({ hasText: 'The account has been created and is verified.' }).waitFor()
+    await page.getByText('Ban…').click()
     await page.getByRole('button', { name: 'Ban' }).click()
     await page.getByRole('status').filter({ hasText: 'The account is banned.' }).waitFor()
     await page.getByRole('button', { name: 'Unban' }).click()

@@ -185,7 +185,9 @@ const CHANGES: readonly Change<User>[] = [
     apply: ({ userAdministration }, { id }) => userAdministration.makeAdmin(OPERATOR, id),
   },
   {
-    name: 'revoke-admin',
+    name: 'remove-admin',
+    // Its name in earlier versions.
+    alias: 'revoke-admin',
     description: 'remove the admin role from accounts',
     phrase: ['remove the admin role from', 'removed the admin role from'],
     needless: ({ role }) => (role === 'admin' ? undefined : 'not an admin'),

@@ -110,7 +110,7 @@ ${field('email', { hasFocus: true })}
 function codePage(site: Site, { problem, values, field }: Form<keyof typeof TYPED_CODE>): Page {
   const { root } = site
   const { email = '', next } = values
-  const content = html`${problem}<p>If there is an account with the address <strong>${email}</strong>, an email is on its way. Open the link in it, or enter its code here.</p>
+  const content = html`${problem}<p>If there is an account with the address <strong>${email}</strong>, it gets an email. Open the link in it, or enter its code here.</p>
 <form class="form" method="post" action="${root}/account${CODE_PATH}">
 <input type="hidden" name="email" value="${email}">
 <input type="hidden" name="next" value="${returnPath(next, 'account')}">

@@ -17,13 +17,13 @@ export function accountMailRequestRoutes({ form }: PageRoutes, { site, cookies, 
   add('/forgot-password', {
     title: 'Forgot your password?',
     text: 'Enter the email address of your account. We send you a link to choose a new password.',
-    done: 'If there is an account with this address, an email with a link is on its way. The link works for 30 minutes.',
+    done: 'If there is an account with this address, it gets an email with a link. The link works for 30 minutes.',
     send: passwordReset.request,
   })
   add('/resend-verification', {
     title: 'Verify your email address',
     text: 'Enter the email address of your account. We send you a new link to verify it.',
-    done: 'If there is an account with this address that is not verified, an email with a link is on its way. The link works for 24 hours.',
+    done: 'If there is an account with this address that is not verified, it gets an email with a link. The link works for 24 hours.',
     send: registration.resendVerification,
   })
 

@@ -1,7 +1,7 @@
 import { MAX_LISTED_SESSIONS } from '../../../domain/sessions/sessions.service.ts'
 import { html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
-import { badge, emptyState, SESSION_HEADS, sessionCells, tableCard } from '../site/elements/cards.ts'
+import { askedForm, badge, emptyState, SESSION_HEADS, sessionCells, tableCard } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { pageNumber, pageOf, pagePlace, pagesFooter, pagingOf } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
@@ -35,7 +35,12 @@ export function accountSessionsRoutes({ get, post }: PageRoutes, { site, session
         footer: html`${pagesFooter(list, (number) => `${base}?page=${number}`)}<footer class="hint">If you do not recognise a session, revoke it and change your password.</footer>`,
       })
       const hasOthers = live.some(({ id }) => id !== sessionId)
-      return { title: 'Sessions', content, actions: hasOthers ? actionForm(`${base}/revoke-others`, 'Revoke all others') : undefined }
+      const endOthers = askedForm({
+        action: `${base}/revoke-others`,
+        verb: 'End all other sessions',
+        question: html`End all your sessions <strong>but this one</strong>? You have to sign in again there. This cannot be undone.`,
+      })
+      return { title: 'Sessions', content, actions: hasOthers ? endOthers : undefined }
     },
   })
 

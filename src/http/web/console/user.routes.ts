@@ -286,7 +286,13 @@ ${deletionCard({
 }
 
 function actionsFor(base: string, user: User, viewer: Viewer): Html {
-  const ban = user.banned ? actionForm(`${base}/unban`, 'Unban') : actionForm(`${base}/ban`, 'Ban', 'danger')
+  const ban = user.banned
+    ? actionForm(`${base}/unban`, 'Unban')
+    : askedForm({
+        action: `${base}/ban`,
+        verb: 'Ban',
+        question: html`Ban <strong>${user.email}</strong>? Their sessions and API keys stop working. You can undo this with Unban.`,
+      })
   return html`<a class="button" href="${base}/edit">Edit</a>${user.verified ? '' : actionForm(`${base}/verify`, 'Verify')}
 ${roleForm(base, user)}
 ${actionForm(`${base}/send-reset`, 'Send password reset')}

@@ -175,7 +175,7 @@ test('200: many sessions are shown in pages', async (t) => {
   assert.match(first.body, /rel="next" href="\/account\/sessions\?page=2"/)
   assert.match(second.body, /rel="prev" href="\/account\/sessions\?page=1"/)
   assert.ok(!second.body.includes('rel="next"'))
-  for (const { body } of [first, second]) assert.match(body, /Revoke all others/)
+  for (const { body } of [first, second]) assert.match(body, /End all other sessions…/)
   assert.equal((await look('sessions?page=0')).statusCode, 422)
 })
 
