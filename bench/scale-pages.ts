@@ -26,12 +26,18 @@ const TERMS = {
   'two words of two letters': `${FREQUENT_TERMS.first_name.slice(0, 2)} ${FREQUENT_TERMS.last_name.slice(0, 2)}`,
 }
 
-/** The other lists, and the pages of each. */
-const LISTS: Readonly<Record<string, (users: number) => string[]>> = {
-  'keys, newest': (users) => ['/console/keys', `/console/keys?below=${Math.ceil(users / 2)}`],
+type Lists = Readonly<Record<string, (users: number) => string[]>>
+
+/** The other searches. That of keys looks for owners too. */
+const SEARCHES: Lists = {
   'keys by prefix': (users) => [middle(users), 1].map((number) => keysOf(keyBeginningOf(number))),
   'keys by name': (users) => [keysOf(KEY_NAMES[0] ?? ''), keysOf(`${KEY_NAMES[1]} ${middle(users)}`)],
   'keys by owner': (users) => [keysOf(personOf(middle(users)).email)],
+}
+
+/** The other lists, and the pages of each. */
+const LISTS: Lists = {
+  'keys, newest': (users) => ['/console/keys', `/console/keys?below=${middle(users)}`],
   'mail history, newest': (users) => ['/console/mail', `/console/mail?past=${middle(users)}`],
   'mail history, one address': (users) => [`/console/mail?${new URLSearchParams({ to: personOf(middle(users)).email })}`],
   'one user': (users) => [`/console/users/${middle(users)}`],
@@ -73,6 +79,7 @@ export async function measurePages(many: Populated, few: Populated, admin: { ema
       name,
       ...(await slowest(ROUNDS_OF_SEARCHES, (users) => SORTS.flatMap((sort) => urlsOf(sort, term, users)))),
     })
+  for (const [name, pagesOf] of Object.entries(SEARCHES)) figures.push({ kind: 'search', name, ...(await slowest(ROUNDS, pagesOf)) })
   for (const [name, pagesOf] of Object.entries(LISTS)) figures.push({ kind: 'list', name, ...(await slowest(ROUNDS, pagesOf)) })
   return figures
 }

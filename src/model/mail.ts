@@ -139,3 +139,6 @@ export type KeptMails = {
   page(requested: number, size: number): Promise<{ readonly mails: readonly KeptMail[]; readonly page: number; readonly hasMore: boolean }>
   find(id: string): Promise<KeptMail | undefined>
 }
+
+/** Stands in for the answer of a server when a mail is kept as a file. It is stored. */
+export const KEPT_ANSWER = 'kept as a file, because SMTP_URL is not set'

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import type { Attachment } from 'postal-mime'
 import type { Config } from '../../config/load.ts'
 import type { KeptMail, KeptMails } from '../../model/mail.ts'
+import { KEPT_ANSWER } from '../../model/mail.ts'
 import { codeOf } from '../../shared/errors.ts'
 import { createDraft, makeFolder } from '../../shared/files.ts'
 import { MailError, type MailMessage, type MailTransport, toSendOptions } from './transport.ts'
@@ -30,7 +31,7 @@ export function createFileTransport(folder: string, print: (line: string) => voi
       count++
       await write(folder, fileName(message, count), content)
       print([`Mail to ${message.to}`, message.purpose, ...(message.link === undefined ? [] : [message.link])].join(': '))
-      return 'kept as a file, because SMTP_URL is not set'
+      return KEPT_ANSWER
     },
     check: async () => undefined,
     close: async () => undefined,

@@ -51,22 +51,20 @@ function landingView({ apiTitle: name, version, baseUrl }: LandingOptions): Stat
   return { name, version, docs: at('/docs'), redoc: at('/redoc'), openapi: at('/openapi.json'), heartbeat: at('/heartbeat') }
 }
 
+/** For the people who have an account here, or want one. Developers find the explorers in one line below. */
 function landingPage(site: Site, version: string): Html {
-  const { root, isEnabled } = site
-  const link = (path: string, title: string, hint: string) =>
-    html`<li><a href="${root}${path}">${title}</a><span class="hint">${hint}</span></li>`
+  const { root, isEnabled, apiTitle } = site
+  const link = (path: string, text: string) => html`<a href="${root}${path}">${text}</a>`
+  const account = html`<p>Sign in to see and change your account.</p>
+<p class="actions"><a class="button primary" href="${root}/account/sign-in">Sign in</a><a class="button" href="${root}/account/register">Create an account</a></p>`
   return renderPublicPage(
     site,
-    'User accounts and API keys',
-    html`<p>This service manages user accounts and API keys over HTTP and JSON.</p>
-<ul class="links">
-${isEnabled.account ? link('/account/sign-in', 'Your account', 'Profile, password, sessions and API keys') : undefined}
-${isEnabled.console ? link('/console/sign-in', 'Console', 'For the admins of this service') : undefined}
-${link('/docs', 'API explorer', 'Read about each endpoint and try it out')}
-${link('/redoc', 'API reference', 'All endpoints, for reading')}
-${link('/openapi.json', 'OpenAPI document', 'For client generators and other tools')}
-${link('/heartbeat', 'Heartbeat', 'Shows that the service is running')}
-</ul>
-<p class="hint">Version ${version}</p>`,
+    apiTitle,
+    html`${isEnabled.account ? account : html`<p>This service manages the accounts of ${apiTitle}.</p>`}
+<p class="ways">${isEnabled.console ? link('/console/sign-in', 'Console') : undefined}
+${link('/docs', 'API explorer')}
+${link('/redoc', 'API reference')}
+${link('/openapi.json', 'OpenAPI')}
+<span class="quiet">Version ${version}</span></p>`,
   )
 }

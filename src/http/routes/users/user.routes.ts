@@ -13,7 +13,7 @@ import { described, Empty } from '../../answers/replies.ts'
 import { sendList } from '../../answers/serialize.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import type { Static } from '../../validation/schema.ts'
-import { messageOf } from '../../web/site/messages.ts'
+import { personalMessage } from '../../web/site/messages.ts'
 import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { ConfirmQuery, DetailView } from '../sign-in/sign-in.routes.ts'
@@ -152,7 +152,7 @@ export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: P
 
   function failedPage(answer: Answer): Html {
     if (answer !== ANSWERS.email_taken) return failedLinkPage(pages, answer, LINK)
-    return pages.problem({ title: 'This address is taken', message: messageOf(answer), advice: TAKEN_ADVICE, helpPage: 'sign-in' })
+    return pages.problem({ title: 'This address is taken', message: personalMessage(answer), advice: TAKEN_ADVICE, helpPage: 'sign-in' })
   }
 }
 

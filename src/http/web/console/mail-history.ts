@@ -1,4 +1,4 @@
-import type { MailFailure, MailState, ShownMail } from '../../../model/mail.ts'
+import { KEPT_ANSWER, type MailFailure, type MailState, type ShownMail } from '../../../model/mail.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { badge, type Cell, emptyState, mainCell, type Table, tableCard } from '../site/elements/cards.ts'
 import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
@@ -10,6 +10,8 @@ const STATES: Readonly<Record<MailState, Html>> = {
   discarded: badge('', 'Discarded'),
   dropped: badge('', 'Not needed'),
 }
+// Without SMTP_URL, no mail reaches anybody.
+const KEPT = badge('warn', 'Kept, not sent')
 /** Mails without an attempt. */
 const UNTRIED: Partial<Record<MailState, string>> = { waiting: 'not tried yet', dropped: 'the account did not need it' }
 const MAX_ERRORS_SHOWN = 2
@@ -31,7 +33,7 @@ export function historyCard(
     heads: ['Mail', 'Status', 'Requested', 'Attempts', 'What happened'],
     rows: mails.map((mail) => [
       mainCell(shortText(mail.recipient, 100), mail.kind),
-      STATES[mail.state],
+      mail.answer === KEPT_ANSWER ? KEPT : STATES[mail.state],
       ageOf(mail.requestedAt, now),
       String(mail.attempts),
       stepsOf(mail),

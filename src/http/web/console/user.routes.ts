@@ -62,6 +62,7 @@ const Query = { sessions: pageNumber(SESSIONS), keys: pageNumber(KEYS) }
 const MAX_EVENTS_SHOWN = 5
 const USE_DAYS = 30
 const MAX_MAILS_SHOWN = 3
+const NO_MAIL = emptyState('No mail in the last 30 days', 'Emails to this address appear here when they are requested.')
 
 type Question = PasswordQuestion<{ readonly params: { readonly user_id: number } }>
 type Action = {
@@ -266,7 +267,7 @@ ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sess
 ${keysCard(keys.items, { ...list, footer: footers.keys })}
 ${useCard(use, 'the API keys of this user')}
 ${plan && planCard(`${base}/plan`, plan.plan, plan.names, refused.plan)}
-${historyCard(mails, site.now(), { title: 'Mail', footer: stepsFooter({ on: mails.length === 0 ? undefined : allMails }) })}
+${historyCard(mails, site.now(), { title: 'Mail', empty: NO_MAIL, footer: stepsFooter({ on: mails.length === 0 ? undefined : allMails }) })}
 ${dataCard(`${base}/data`, data, refused.data)}
 ${eventsCard(site.root, events, { emails, footer: stepsFooter({ on: allEvents }) })}
 ${factors.totp || factors.passkeys > 0 ? resetCard(base, user.email) : undefined}

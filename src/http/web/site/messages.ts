@@ -17,6 +17,18 @@ export function personalMessage(answer: Answer): string {
   return TEXTS[answer.code] ?? (answer.status >= 500 ? 'The service could not handle this request.' : messageOf(answer))
 }
 
+/** What a link in a mail is refused with. Its reader knows links, and no tokens. */
+const LINK_TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  token_expired: 'This link has expired.',
+  token_invalid: 'This link was used before, was replaced by a newer one, or is not complete.',
+  user_not_found: 'The account of this link no longer exists.',
+}
+
+/** The message of an answer, for the reader of a mail who has opened its link. */
+export function linkMessage(answer: Answer): string {
+  return LINK_TEXTS[answer.status === 422 ? 'token_invalid' : answer.code] ?? personalMessage(answer)
+}
+
 function waitText(seconds: number): string {
   return seconds > 90 ? counted(Math.ceil(seconds / 60), 'minute') : counted(seconds, 'second')
 }

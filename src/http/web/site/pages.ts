@@ -4,7 +4,7 @@ import { type Html, html, renderHtml } from '../../../shared/html.ts'
 import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { answerError, type ErrorPage, sendError } from '../../answers/errors.ts'
 import { inputField } from './elements/fields.ts'
-import { messageOf } from './messages.ts'
+import { linkMessage } from './messages.ts'
 import { PASSWORD_HINT } from './new-account.ts'
 import { PUBLIC_HEADERS, renderPublicPage } from './shell.ts'
 import type { Site } from './site.ts'
@@ -98,7 +98,7 @@ const GONE_ADVICE = 'The account was deleted. Sign up again to create a new one.
 /** The page for a link in a mail that was used before, or that does not work. */
 export function failedLinkPage(pages: Pages, answer: Answer, { done, expired, invalid, helpPage }: LinkTexts): Html {
   if (answer === ANSWERS.already_verified) return pages.done(...done)
-  const message = messageOf(answer.status === 422 ? ANSWERS.token_invalid : answer)
+  const message = linkMessage(answer)
   if (answer === ANSWERS.token_expired) return pages.problem({ title: 'This link has expired', message, advice: expired, helpPage })
   if (answer === ANSWERS.user_not_found)
     return pages.problem({ title: 'This account no longer exists', message, advice: GONE_ADVICE, helpPage: 'register' })

@@ -117,10 +117,10 @@ test('401, 404, 422: the page for a link that does not work says why, and what t
   const expired = tokens.forMail('verify', mia.id, mia.emailVersion)
   service.clock.advance({ minutes: 24 * 60 + 1 })
   for (const [code, status, title, message] of [
-    [expired, 401, 'This link has expired', 'That token has Expired'],
-    ['a.b.c', 401, 'This link does not work', 'That token is Invalid'],
-    ['\n', 422, 'This link does not work', 'That token is Invalid'],
-    [tokens.forMail('verify', 4711, 1), 404, 'This account no longer exists', 'User not Found'],
+    [expired, 401, 'This link has expired', 'This link has expired.'],
+    ['a.b.c', 401, 'This link does not work', 'This link was used before, was replaced by a newer one, or is not complete.'],
+    ['\n', 422, 'This link does not work', 'This link was used before, was replaced by a newer one, or is not complete.'],
+    [tokens.forMail('verify', 4711, 1), 404, 'This account no longer exists', 'The account of this link no longer exists.'],
   ] as const) {
     const { statusCode, body } = await open(code)
     assert.equal(statusCode, status, title)

@@ -39,7 +39,6 @@ test('200: the page shows the profile, the sessions and the keys of a user, with
   assert.deepEqual(buttonsOf(page.body).slice(1), [
     `Verify ${base}/verify`,
     `Send password reset ${base}/send-reset`,
-    `Ban ${base}/ban`,
     `Disable ${base}/keys/${keyId}/disable`,
   ])
   const text = textOf(page)
@@ -47,6 +46,7 @@ test('200: the page shows the profile, the sessions and the keys of a user, with
     text,
     /Make admin… Make mia@example\.com an admin\? They can change and delete every account, also yours\. You can undo this/,
   )
+  assert.match(text, /Ban… Ban mia@example\.com ?\? Their sessions and API keys stop working\. You can undo this with Unban\. Ban/)
   assert.match(text, /Delete… Delete the key deploy key of mia@example\.com\? .* This cannot be undone\. Delete/)
   assert.match(page.body, new RegExp(`<form method="post" action="${base}/delete">.*<button class="danger">Delete</button>`))
   assert.match(textOf(page), /mia@example\.com .*Unverified.*No sessions.*deploy key lk_[\w-]+…/)
