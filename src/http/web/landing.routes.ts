@@ -59,12 +59,9 @@ function landingPage(site: Site, version: string): Html {
 <p class="actions"><a class="button primary" href="${root}/account/sign-in">Sign in</a><a class="button" href="${root}/account/register">Create an account</a></p>`
   return renderPublicPage(
     site,
-    apiTitle,
+    'Your account',
     html`${isEnabled.account ? account : html`<p>This service manages the accounts of ${apiTitle}.</p>`}
-<p class="ways">${isEnabled.console ? link('/console/sign-in', 'Console') : undefined}
-${link('/docs', 'API explorer')}
-${link('/redoc', 'API reference')}
-${link('/openapi.json', 'OpenAPI')}
-<span class="quiet">Version ${version}</span></p>`,
+<p class="ways">${isEnabled.console ? link('/console/sign-in', 'Console') : undefined}<span class="quiet">Version ${version}</span></p>
+<p class="hint">Developers: ${link('/docs', 'API explorer')}, ${link('/redoc', 'reference')}, ${link('/openapi.json', 'OpenAPI')}</p>`,
   )
 }

@@ -7,7 +7,7 @@ import { type Form, formOf } from '../site/elements/fields.ts'
 
 // Longer texts do not fit into a form. Only the object that they describe has a limit.
 const JSON_TEXT = Type.Unsafe<JsonObject>(Type.String({ format: 'json', maxLength: 65_536 }))
-const FIELD = { schema: Type.Optional(JSON_TEXT), rows: 8 } as const
+const FIELD = { schema: Type.Optional(JSON_TEXT), rows: 4 } as const
 
 /** One form for each object, so that the largest ones can be sent. */
 export const DATA_FIELDS = {
