@@ -15,6 +15,7 @@ const DOCUMENTS = [
   'console.md',
   'integration.md',
   'operations.md',
+  'providers.md',
   'running.md',
   'second-step.md',
   'upgrading.md',
