@@ -20,7 +20,7 @@ import { messageFor } from '../../web/site/page-errors.ts'
 import { type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
 import { secondStepPage } from '../../web/site/second-step.routes.ts'
 import { type Page, sendSitePage } from '../../web/site/shell.ts'
-import { Next, returnPath, type Site, signInPath, withNext } from '../../web/site/site.ts'
+import { areaOf, Next, returnPath, type Site, signInPath, withNext } from '../../web/site/site.ts'
 import { createApiRoutes } from '../api-routes.ts'
 
 const ProviderName = text('The name of a provider in SIGN_IN_PROVIDERS.', 'google', { maxLength: 40 })
@@ -152,10 +152,10 @@ export function providerRoutes(app: App, parts: Parts): void {
     const result = await login.pages.byProvider(origin, identity)
     switch (result.kind) {
       case 'session':
-        cookies.setSession(reply, result.session)
+        cookies.setSession(reply, result.session, areaOf(next))
         return leadTo(reply, next)
       case 'second step':
-        return show(reply, secondStepPage(site, 'account', result, next))
+        return show(reply, secondStepPage(site, areaOf(next), result, next))
       case 'account exists':
         keepConnection(reply, identity, { id: result.userId, email: result.email }, productOrigin(site, next) !== undefined)
         cookies.rememberNext(reply, next)

@@ -9,7 +9,7 @@ import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import { secondStepPage } from '../site/second-step.routes.ts'
 import type { Page } from '../site/shell.ts'
 import { productLine } from '../site/sign-in.routes.ts'
-import { Next, returnPath, type Site, signInPath, withNext } from '../site/site.ts'
+import { areaOf, Next, returnPath, type Site, signInPath, withNext } from '../site/site.ts'
 
 /** The code in the link of a mail. */
 export const MAILED_CODE = { schema: Type.Optional(Type.String({ maxLength: 1024 })), isMailed: true } as const
@@ -34,12 +34,13 @@ export function accountEmailSignInRoutes({ form, get, post }: PageRoutes, parts:
   const { root } = site
 
   function enter(reply: FastifyReply, result: LoginResult<string>, next: string | undefined): Page | { readonly to: string } {
+    const to = returnPath(next, 'account')
     switch (result.kind) {
       case 'session':
-        cookies.setSession(reply, result.session)
-        return { to: returnPath(next, 'account') }
+        cookies.setSession(reply, result.session, areaOf(to))
+        return { to }
       case 'second step':
-        return secondStepPage(site, 'account', result, next)
+        return secondStepPage(site, areaOf(to), result, next)
     }
   }
 

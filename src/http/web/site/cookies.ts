@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { IdentityRow, ProviderFlow } from '../../../model/provider.ts'
 import type { DerivedKeys } from '../../../security/derived-keys.ts'
 import { createSealer } from '../../../security/sealing.ts'
+import type { PageArea } from '../../pipeline/declarations.ts'
 import { isNotice, type Notice } from './messages.ts'
 import { HAND_OFF_PATH, returnPath } from './site.ts'
 
@@ -43,7 +44,8 @@ type CookieParts = { readonly isSecure: boolean; readonly keys: DerivedKeys; rea
 export function createCookies({ isSecure, keys, now }: CookieParts) {
   const name = isSecure ? '__Host-latchkey' : 'latchkey'
   /** Each area has a session of its own: signing in to one does not end, or replace, that of the other. */
-  const sessionName = ({ routeOptions }: FastifyRequest) => (routeOptions.config.page === 'console' ? `${name}-console` : name)
+  const sessionName = (area: PageArea | undefined) => (area === 'console' ? `${name}-console` : name)
+  const areaOfRoute = ({ routeOptions }: FastifyRequest) => routeOptions.config.page
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   const sealer = createSealer(keys)
   const label = ({ caller }: FastifyRequest, keyId: string) => `${caller.sessionId} ${keyId}`
@@ -81,9 +83,10 @@ export function createCookies({ isSecure, keys, now }: CookieParts) {
     flow: sealedCookie<ProviderFlow & AfterFlow>('latchkey-flow'),
     /** An account at another provider that its owner has shown to be theirs, and that waits to be connected. */
     connection: sealedCookie<Connection>('latchkey-connection'),
-    readSession: (request: FastifyRequest) => readCookie(request, sessionName(request)),
-    setSession: (reply: FastifyReply, token: string) => set(reply, sessionName(reply.request), token, LIFETIME_S),
-    clearSession: (reply: FastifyReply) => set(reply, sessionName(reply.request), '', 0),
+    readSession: (request: FastifyRequest) => readCookie(request, sessionName(areaOfRoute(request))),
+    /** For the area of the route, unless signing in leads to another one. */
+    setSession: (reply: FastifyReply, token: string, area = areaOfRoute(reply.request)) => set(reply, sessionName(area), token, LIFETIME_S),
+    clearSession: (reply: FastifyReply) => set(reply, sessionName(areaOfRoute(reply.request)), '', 0),
     setNotice: (reply: FastifyReply, notice: Notice) => set(reply, NOTICE_NAME, notice, NEXT_PAGE_S),
     takeNotice(request: FastifyRequest, reply: FastifyReply): Notice | undefined {
       const notice = take(request, reply, NOTICE_NAME)

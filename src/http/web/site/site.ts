@@ -66,6 +66,11 @@ export function returnPath(requested: string | undefined, area: PageArea): strin
   return path.includes('//') || /\/sign-(?:in|out)(?:\/|$)/.test(path) ? start : requested
 }
 
+/** The area of a page to which signing in leads: each area has a session of its own. */
+export function areaOf(path: string): PageArea {
+  return path.startsWith('/console/') ? 'console' : 'account'
+}
+
 /** The page that was requested; undefined for the first page of the area, which a link need not name. */
 export function requestedPath(requested: string | undefined, area: PageArea): string | undefined {
   const next = returnPath(requested, area)

@@ -72,6 +72,18 @@ test('303: an unknown identity with a verified address gets a verified account w
   refused(await service.app.inject(login({ email: person.email ?? '', password: '!' })), 400, 'Wrong email or password')
 })
 
+test('303: from the sign-in page of the console, an admin gets to the console', async (t) => {
+  const service = await start(t)
+  const person = somebody()
+  await signIn(service, createBrowser(service), person)
+  const [user] = await users(service)
+  await service.services.userAdministration.makeAdmin(OPERATOR, user?.id ?? 0)
+  const browser = createBrowser(service)
+  assert.equal(leadsTo(await signIn(service, browser, person, `${START}?next=%2Fconsole%2Fusers`)), '/console/users')
+  assert.equal((await browser.open('/console/users')).statusCode, 200)
+  assert.equal(leadsTo(await browser.open('/account/')), '/account/sign-in')
+})
+
 test('303: a known identity signs in, and an address that changed at the provider changes nothing', async (t) => {
   const service = await start(t)
   const person = somebody()
