@@ -52,7 +52,7 @@ test('200: a session of the pages with a second factor opens one with a second f
   const mia = await member(service)
   const cookie = await signIn(service.app, mia)
   await service.db.run(STRENGTHEN, mia.id)
-  const caller = await service.services.authentication.byPageToken(cookie.slice(cookie.indexOf('=') + 1))
+  const caller = await service.services.authentication.byPageToken(/latchkey=([^;]+)/.exec(cookie)?.[1] ?? '')
   const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
   const code = await service.services.handOffs.issue({ caller, origin: { via: 'http' } }, challenge)
   // The example of RFC 7636, appendix B.
