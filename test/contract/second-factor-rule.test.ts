@@ -1,62 +1,16 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { type Actor, admin, keyHolder, member } from '../support/app/actors.ts'
 import { addPasskey, caller, turnOn } from '../support/app/second-factor.ts'
 import { startApp, type TestApp } from '../support/app/start-app.ts'
 import { test } from '../support/databases/databases.ts'
+import { type ApiRoute, nameOf, routesWith, rowOf, urlOf } from '../support/http/api-routes.ts'
 import { operationsOf } from '../support/http/openapi.ts'
 import { EVERY_ROUTE } from '../support/http/routes.ts'
 
-/** What works without a second factor where everybody needs one, written down independently of the declarations of the routes. */
-const WITHOUT_FACTOR = [
-  'GET /users/me',
-  'POST /logout/',
-  'DELETE /auth/key',
-  'POST /users/me/confirm',
-  'GET /users/me/second-factor',
-  'POST /users/me/second-factor/totp',
-  'POST /users/me/second-factor/totp/confirm',
-  'DELETE /users/me/second-factor/totp',
-  'POST /users/me/second-factor/recovery-codes',
-  'POST /users/me/passkeys/options',
-  'POST /users/me/passkeys',
-  'GET /users/me/passkeys',
-  'PATCH /users/me/passkeys/{id}',
-  'DELETE /users/me/passkeys/{id}',
-]
+/** What works without a second factor where everybody needs one. */
+const isOpen = ({ factor }: ApiRoute) => factor === 'never' || factor === 'setup'
 /** What only the role of an admin opens. */
-const FOR_ADMINS = [
-  'POST /users/',
-  'GET /users/',
-  'GET /users/search',
-  'PUT /users/{user_id}',
-  'POST /users/{user_id}/password',
-  'POST /users/{user_id}/make-admin',
-  'POST /users/{user_id}/revoke-admin',
-  'POST /users/{user_id}/verify',
-  'POST /users/{user_id}/ban',
-  'POST /users/{user_id}/unban',
-  'DELETE /users/{user_id}',
-  'GET /users/{user_id}/data',
-  'PATCH /users/{user_id}/data',
-  'GET /users/{user_id}/plan',
-  'PUT /users/{user_id}/plan',
-  'GET /users/{user_id}/usage',
-  'GET /users/keys/by-user/{user_id}/{key_id}/usage',
-  'POST /users/invitations',
-  'GET /users/invitations',
-  'DELETE /users/invitations/{id}',
-  'POST /users/invitations/{id}/resend',
-  'GET /users/{user_id}/sessions',
-  'DELETE /users/{user_id}/sessions',
-  'DELETE /users/{user_id}/sessions/{session_id}',
-  'DELETE /users/{user_id}/second-factor',
-  'GET /users/keys/by-user/{user_id}',
-  'POST /users/keys/by-user/{user_id}',
-  'PATCH /users/keys/by-user/{user_id}/{key_id}',
-  'DELETE /users/keys/by-user/{user_id}/{key_id}',
-  'GET /audit/',
-]
+const FOR_ADMINS = routesWith(({ access }) => access === 'admin' || access === 'self')
 
 type Client = Pick<Actor, 'headers'>
 const NEEDS = 'Second factor required'
@@ -67,35 +21,29 @@ async function refusing(service: TestApp, newCaller: () => Promise<Client>): Pro
   const refused: string[] = []
   for (const { method, path, operation } of operations.filter(({ operation: { security } }) => security.length > 0)) {
     const { headers } = await newCaller()
-    const url = path.replace('{user_id}', '987654').replace(/\{(?:\w+_)?id\}/, randomUUID())
-    const response = await service.app.inject({ method, url, headers })
+    const response = await service.app.inject({ method, url: urlOf(path), headers })
     if (response.statusCode === 403 && response.json().detail === NEEDS) {
       assert.equal(response.headers['x-error-code'], 'second_factor_required')
-      refused.push(`${method} ${path}`)
+      refused.push(nameOf(`${method} ${path}`))
     }
     assert.ok(response.statusCode in operation.responses, `${method} ${path}: ${response.statusCode}`)
   }
   return refused.sort()
 }
 
-async function protectedRoutes({ app }: TestApp): Promise<string[]> {
-  const operations = operationsOf((await app.inject('/openapi.json')).json())
-  return operations.filter(({ operation }) => operation.security.length > 0).map(({ method, path }) => `${method} ${path}`)
-}
-
 test('403: SECOND_FACTOR=everybody, on every route but those that lead to a second factor', async (t) => {
   const service = await startApp(t, { env: { ...EVERY_ROUTE, SECOND_FACTOR: 'everybody' } })
-  const expected = (await protectedRoutes(service)).filter((route) => !WITHOUT_FACTOR.includes(route)).sort()
+  const expected = routesWith((row) => row.access !== 'public' && !isOpen(row))
   assert.deepEqual(await refusing(service, () => admin(service)), expected)
   // A key is refused by its access first, where no key may call.
-  const forKeys = expected.filter((route) => route !== 'DELETE /users/me/providers/{provider}')
+  const forKeys = expected.filter((route) => rowOf(route).keys !== 'none')
   assert.deepEqual(await refusing(service, async () => keyHolder(service, await admin(service))), forKeys)
 })
 
 test('403: SECOND_FACTOR=admins, wherever the role is needed', async (t) => {
   const service = await startApp(t, { env: { ...EVERY_ROUTE, SECOND_FACTOR: 'admins' } })
-  assert.deepEqual(await refusing(service, () => admin(service)), [...FOR_ADMINS].sort())
-  assert.deepEqual(await refusing(service, async () => keyHolder(service, await admin(service))), [...FOR_ADMINS].sort())
+  assert.deepEqual(await refusing(service, () => admin(service)), FOR_ADMINS)
+  assert.deepEqual(await refusing(service, async () => keyHolder(service, await admin(service))), FOR_ADMINS)
   const boss = await admin(service)
   const call = caller(service, boss)
   assert.equal((await call('PUT', `/users/${boss.id}`, { first_name: 'Maria' })).statusCode, 200, 'their own account')
