@@ -5,20 +5,18 @@ import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { operationsOf, readApiDocument } from '../../../support/http/openapi.ts'
+import { pageOf } from '../../../support/http/page-routes.ts'
 import { SAME_ORIGIN, signIn, submit, visit } from '../../../support/http/pages.ts'
 import { EVERY_ROUTE, routesDuring } from '../../../support/http/routes.ts'
 
-/** The pages that need no session. */
-const PUBLIC =
-  /(?:^GET \/account\/sign-out|\/(?:sign-in(?:\/.*)?|email-sign-in|invitation(?:\/passkey)?|register|forgot-password|resend-verification))$/
-/** Everybody who is signed in may leave. */
-const FOR_EVERYONE = /^(?:POST \/console\/sign-out|(?:GET|POST) \/console\/second-factor)$/
+/** The pages that need a session. */
+const isProtected = ({ name }: PageRoute) => pageOf(name).access !== 'public'
 
 type PageRoute = { readonly name: string; readonly method: 'GET' | 'POST'; readonly url: string; readonly isConsole: boolean }
 
 async function startWithPages(
   t: Parameters<typeof startApp>[0],
-  env: Record<string, string> = {},
+  env: Record<string, string> = EVERY_ROUTE,
 ): Promise<TestApp & { pages: PageRoute[] }> {
   const { routes, started } = await routesDuring(() => startApp(t, { env }))
   const pages = [...routes].filter((name) => /^(?:GET|POST) \/(?:console|account)(?:\/|$)/.test(name)).map(readRoute)
@@ -38,7 +36,7 @@ function requestTo({ method, url }: PageRoute, cookie?: string): InjectOptions {
 
 test('303 or 401: without a session, a GET leads to sign-in and a POST is refused', async (t) => {
   const { app, pages } = await startWithPages(t)
-  for (const page of pages.filter(({ name }) => !PUBLIC.test(name))) {
+  for (const page of pages.filter(isProtected)) {
     const response = await app.inject(requestTo(page))
     assert.equal(response.statusCode, page.method === 'GET' ? 303 : 401, page.name)
     if (page.method === 'GET')
@@ -69,7 +67,7 @@ test('303 or 401: neither a token nor an API key opens a page, in a header or in
     { cookie: `xlatchkey=${value}` },
     { cookie: 'latchkey=' },
   ]
-  for (const page of pages.filter(({ name }) => !PUBLIC.test(name))) {
+  for (const page of pages.filter(isProtected)) {
     for (const headers of wrong) {
       const request = requestTo(page)
       const response = await app.inject({ ...request, headers: { ...request.headers, ...headers } })
@@ -79,7 +77,7 @@ test('303 or 401: neither a token nor an API key opens a page, in a header or in
 })
 
 test('401: the cookie opens no route of the API', async (t) => {
-  const service = await startWithPages(t, EVERY_ROUTE)
+  const service = await startWithPages(t)
   const boss = await admin(service)
   const cookie = await signIn(service.app, boss)
   const value = cookie.slice(cookie.indexOf('=') + 1)
@@ -102,7 +100,7 @@ test('403: a user who is not an admin sees no page of the console, and is led to
   const service = await startWithPages(t)
   const { app, pages } = service
   const cookie = await signIn(app, await member(service))
-  for (const page of pages.filter(({ name, isConsole }) => isConsole && !PUBLIC.test(name) && !FOR_EVERYONE.test(name))) {
+  for (const page of pages.filter(({ name }) => pageOf(name).access === 'admin')) {
     const response = await app.inject(requestTo(page, cookie))
     assert.equal(response.statusCode, 403, page.name)
     assert.match(response.body, /<a class="button primary" href="\/account\/">Go to your account<\/a>/)
@@ -154,7 +152,7 @@ test('403: a form of another site changes nothing', async (t) => {
 
 test('403: with an https BASE_URL, a form over http comes from another site', async (t) => {
   const host = 'accounts.example.com'
-  const { app, pages } = await startWithPages(t, { BASE_URL: `https://${host}` })
+  const { app, pages } = await startWithPages(t, { ...EVERY_ROUTE, BASE_URL: `https://${host}` })
   const post = (url: string, headers: Record<string, string>) => app.inject({ method: 'POST', url, headers: { host, ...headers } })
   for (const { name, url } of pages.filter(({ method }) => method === 'POST')) {
     for (const origin of [`http://${host}`, `http://${host}:443`, `https://${host}:80`, `HTTP://${host}`, 'null', '', `//${host}`])

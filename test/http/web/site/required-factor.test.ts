@@ -4,13 +4,12 @@ import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { turnOnCodes } from '../../../support/app/codes.ts'
 import { startApp } from '../../../support/app/start-app.ts'
 import { test } from '../../../support/databases/databases.ts'
+import { pageOf } from '../../../support/http/page-routes.ts'
 import { signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
 import { EVERY_ROUTE, routesDuring } from '../../../support/http/routes.ts'
 
 const KEYS = statement('select * from api_keys where user_id = $1 order by id')
 const FORGET = statement('update sessions set second_factor = false where user_id = $1')
-/** The pages that work without a second factor, besides those that are public. */
-const OPEN = /^\/(?:account|console)\/(?:confirm|second-factor|sign-out|security(?:\/.*)?)$/
 
 test('303, 403: with everybody, no page works without a second factor but those for signing out, confirming and setting up', async (t) => {
   const env = { ...EVERY_ROUTE, SECOND_FACTOR: 'everybody' }
@@ -22,7 +21,7 @@ test('303, 403: with everybody, no page works without a second factor but those 
   for (const [name] of pages) {
     const [method = '', path = ''] = name.split(' ')
     const url = path.replace(/:\w+/g, '999999')
-    if (OPEN.test(path)) continue
+    if (pageOf(name).factor !== undefined) continue
     const response = await started.app.inject(method === 'GET' ? visit(url, cookie) : submit(url, {}, cookie))
     const area = path.split('/')[1]
     if (method === 'GET') {
