@@ -13,6 +13,12 @@ const TABLE = new Map<string, Answer>(
   Object.entries<Answer>(ANSWERS).flatMap(([name, answer]) => (name === answer.code ? [[name, answer]] : [])),
 )
 const CREDENTIALS: readonly string[] = COMMON_CODES[401]
+const ACCESS: readonly string[] = [...CREDENTIALS, 'not_permitted', 'second_factor_required']
+/** The names that stand for several codes in a row, the longest list first. */
+const GROUPS: readonly (readonly [name: string, codes: readonly string[]])[] = [
+  ['*access*', ACCESS],
+  ['*credentials*', CREDENTIALS],
+]
 // Codes that the page lists once for all endpoints.
 const EVERYWHERE: readonly ErrorCode[] = ['invalid_request', 'internal_error']
 const BEFORE_ROUTING: readonly ErrorCode[] = [
@@ -49,14 +55,15 @@ test('docs/errors.md lists every type of validation error', () => {
 test('docs/errors.md lists the codes of each endpoint, and no others', async (t) => {
   const expected = operationsOf(await readApiDocument(t, EVERY_ROUTE)).map(({ method, path, responses }) => {
     const codes = Object.values(responses).flatMap(({ headers }) => (headers?.['X-Error-Code']?.schema.enum ?? []) as string[])
-    const own = codes.filter((code) => !EVERYWHERE.some((common) => common === code))
-    const isProtected = CREDENTIALS.every((code) => own.includes(code))
-    const shown = isProtected ? ['*credentials*', ...own.filter((code) => !CREDENTIALS.includes(code))] : own
-    const cells = shown.map((code) => (code.startsWith('*') ? code : `\`${code}\``))
+    assert.equal(codes.includes('body_too_large'), method !== 'GET', `${method} ${path}`)
+    const own = codes.filter((code) => !EVERYWHERE.some((common) => common === code) && code !== 'body_too_large')
+    const [name, hidden] = GROUPS.find(([, group]) => group.every((code) => own.includes(code))) ?? [undefined, []]
+    const cells = [...(name === undefined ? [] : [name]), ...own.filter((code) => !hidden.includes(code)).map((code) => `\`${code}\``)]
     return `| \`${method} ${path}\` | ${cells.join(', ') || 'none'} |`
   })
   listsExactly(PAGE, 'Codes of each endpoint', expected)
   assert.ok(read(PAGE).includes(`*credentials* stands for ${CREDENTIALS.map((code) => `\`${code}\``).join(', ')}.`))
+  assert.ok(read(PAGE).includes('*access* stands for these and `not_permitted`, `second_factor_required`.'))
 })
 
 test('every error of the OpenAPI document has a code of its status, and every code is documented', async (t) => {
