@@ -20,7 +20,8 @@ const GROUPS: readonly (readonly [name: string, codes: readonly string[]])[] = [
   ['*credentials*', CREDENTIALS],
 ]
 // Codes that the page lists once for all endpoints.
-const EVERYWHERE: readonly ErrorCode[] = ['invalid_request', 'internal_error']
+const LISTED_ONCE: readonly ErrorCode[] = ['invalid_request', 'internal_error', 'body_too_large', 'unavailable']
+const NEVER_UNAVAILABLE: readonly string[] = ['/metrics', '/heartbeat', '/dev/mail', '/', '/docs', '/redoc', '/openapi.json']
 const BEFORE_ROUTING: readonly ErrorCode[] = [
   'bad_request',
   'request_timeout',
@@ -56,13 +57,15 @@ test('docs/errors.md lists the codes of each endpoint, and no others', async (t)
   const expected = operationsOf(await readApiDocument(t, EVERY_ROUTE)).map(({ method, path, responses }) => {
     const codes = Object.values(responses).flatMap(({ headers }) => (headers?.['X-Error-Code']?.schema.enum ?? []) as string[])
     assert.equal(codes.includes('body_too_large'), method !== 'GET', `${method} ${path}`)
-    const own = codes.filter((code) => !EVERYWHERE.some((common) => common === code) && code !== 'body_too_large')
-    const [name, hidden] = GROUPS.find(([, group]) => group.every((code) => own.includes(code))) ?? [undefined, []]
-    const cells = [...(name === undefined ? [] : [name]), ...own.filter((code) => !hidden.includes(code)).map((code) => `\`${code}\``)]
+    assert.equal(codes.includes('unavailable'), !NEVER_UNAVAILABLE.includes(path), `${method} ${path}`)
+    const own = codes.filter((code) => !LISTED_ONCE.some((common) => common === code))
+    const group = GROUPS.find(([, members]) => members.every((code) => own.includes(code)))
+    const cells = [...(group?.slice(0, 1) ?? []), ...own.filter((code) => !group?.[1].includes(code)).map((code) => `\`${code}\``)]
     return `| \`${method} ${path}\` | ${cells.join(', ') || 'none'} |`
   })
   listsExactly(PAGE, 'Codes of each endpoint', expected)
   assert.ok(read(PAGE).includes(`*credentials* stands for ${CREDENTIALS.map((code) => `\`${code}\``).join(', ')}.`))
+  assert.ok(read(PAGE).includes(`every path but ${NEVER_UNAVAILABLE.map((path) => `\`${path}\``).join(', ')} \`unavailable\``))
   assert.ok(read(PAGE).includes('*access* stands for these and `not_permitted`, `second_factor_required`.'))
 })
 
