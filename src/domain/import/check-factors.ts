@@ -38,7 +38,7 @@ const checkPasskeyFields = checkFields(MOVED_PASSKEY.fields, {
 
 const checkIdentityFields = checkFields(MOVED_IDENTITY.fields, {
   issuer: checkShape(/^https?:\/\/\S{1,500}$/, 'the URL of an issuer'),
-  subject: checkShape(/^[^\p{Cc}]{1,255}$/u, '1 to 255 characters without control characters'),
+  subject: checkShape(/^[^\p{Cc}\p{Cs}]{1,255}$/u, '1 to 255 characters without control characters'),
   provider: checkShape(/^[a-z][a-z0-9]{0,31}$/, 'the name of a provider'),
   email: checkParsed(parseEmail, 'an e-mail address'),
 })

@@ -4,8 +4,8 @@ import { createGitHubClient } from './github.ts'
 import { type ClientParts, createOidcClient, type ProviderClient } from './oidc.ts'
 import { isOutage } from './provider-fetch.ts'
 
-/** By the specification of OpenID Connect. */
-const MAX_SUBJECT_LENGTH = 255
+/** The length is that of the specification of OpenID Connect. A lone surrogate would be stored as another character, so that two subjects become one. */
+const SUBJECT = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
 /** A client whose errors are refusals. Their reasons name kinds of errors, never what the provider has sent. */
 export function createProviderClient(settings: ProviderSettings, parts: ClientParts): ProviderClient {
@@ -21,7 +21,7 @@ export function createProviderClient(settings: ProviderSettings, parts: ClientPa
     }
   const completeChecked: ProviderClient['complete'] = async (flow, answer) => {
     const identity = await complete(flow, answer)
-    if (identity.subject === '' || identity.subject.length > MAX_SUBJECT_LENGTH) throw new Error('the subject is not valid')
+    if (!SUBJECT.test(identity.subject)) throw new Error('the subject is not valid')
     return identity
   }
   return { begin: refusing(begin), complete: refusing(completeChecked), check: refusing(check) }

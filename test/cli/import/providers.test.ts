@@ -90,6 +90,7 @@ const INVALID: readonly (readonly [unknown, string])[] = [
   [[5], 'providers[0]: should be an object'],
   [[{ ...KNOWN, subject: undefined }], 'providers[0]: needs provider, issuer and subject'],
   [[{ ...KNOWN, subject: 'a\nb' }], 'providers[0].subject: should be'],
+  [[{ ...KNOWN, subject: 'a\ud800b' }], 'providers[0].subject: should be'],
   [[{ ...KNOWN, issuer: 'javascript:alert(1)' }], 'providers[0].issuer: should be'],
   [[{ ...KNOWN, provider: '../x' }], 'providers[0].provider: should be'],
   [[{ ...KNOWN, email: 'nobody' }], 'providers[0].email: should be'],

@@ -45,6 +45,10 @@ test('401: an answer with a wrong nonce or none, with a wrong issuer, audience, 
     signature: { signsWithForeignKey: true },
     'no subject': { claims: { sub: '' } },
     'a long subject': { claims: { sub: 'x'.repeat(256) } },
+    'a subject with NUL': { claims: { sub: 'a\u0000b' } },
+    // Both would be stored as the same text, and the second would open the account of the first.
+    'a subject with a lone surrogate': { claims: { sub: 'a\ud800b' } },
+    'a subject with another one': { claims: { sub: 'a\udfffb' } },
   }
   for (const [name, lies] of Object.entries(wrong)) {
     const response = await signIn(MIA, lies)
