@@ -8,7 +8,8 @@ import { findSessionUser } from '../../storage/repositories/sessions/session.rep
 import type { AuthFailureReason, AuthMethod, Observer } from '../operations/observer.ts'
 
 /**
- * Reads an authenticated caller again: since then, their session or key may have ended, or their account may be banned or deleted.
+ * Reads an authenticated caller again: since then, their session or key may have ended, or their account may be banned, deleted or
+ * no longer verified.
  * Returns the user as they are in the database now.
  */
 export async function requireCaller(db: Reads, caller: Caller, now: number): Promise<User> {
@@ -18,7 +19,7 @@ export async function requireCaller(db: Reads, caller: Caller, now: number): Pro
 async function requireSession(db: Reads, { user, sessionId }: Caller, now: number): Promise<User> {
   const found = sessionId === undefined ? undefined : await findSessionUser(db, sessionId, user.id, now)
   if (found === undefined) throw new Refusal('token_invalid', 'the session has ended since authentication')
-  if (found.user.banned) throw new Refusal('token_invalid', 'banned since authentication')
+  if (found.user.banned || !found.user.verified) throw new Refusal('token_invalid', 'banned or not verified since authentication')
   return found.user
 }
 
@@ -26,7 +27,7 @@ async function requireSession(db: Reads, { user, sessionId }: Caller, now: numbe
 export async function requireKey(db: Reads, { hash }: KeyCredential, now: number): Promise<KeyOwner> {
   const found = await findSecretOwner(db, hash, now)
   if (found === undefined) throw new Refusal('key_invalid', 'the key was deleted or rotated since authentication')
-  if (found.user.banned) throw new Refusal('key_invalid', 'banned since authentication')
+  if (found.user.banned || !found.user.verified) throw new Refusal('key_invalid', 'banned or not verified since authentication')
   if (!found.isActive) throw new Refusal('key_inactive', 'the key was disabled since authentication')
   if (found.expiresAt !== undefined && found.expiresAt <= now) throw new Refusal('key_expired', 'the key has expired since authentication')
   return found

@@ -118,6 +118,18 @@ test('a ban, an unban, a promotion and a deletion apply to the next request in a
   assert.deepEqual(await statuses(), [401, 401])
 })
 
+test('401: somebody whose account is no longer verified after authentication changes nothing, with a token or a key', async (t) => {
+  const service = await startApp(t)
+  const mia = await member(service)
+  const { userAdministration, authentication, apiKeys } = service.services
+  const holder = await keyHolder(service, mia)
+  const callers = [await authentication.byToken(mia.token), await authentication.byKey(holder.key)]
+  await userAdministration.edit(OPERATOR, mia.id, { ...mia, verified: false })
+  const codes = ['token_invalid', 'key_invalid']
+  for (const [n, caller] of callers.entries())
+    await assert.rejects(apiKeys.create(actorOf(caller), mia.id, { name: 'kept', scopes: [] }), { code: codes[n] })
+})
+
 test('401, 403: an admin who is banned or demoted after authentication changes nothing, with a token or a key', async (t) => {
   const service = await startApp(t)
   const boss = await admin(service)
