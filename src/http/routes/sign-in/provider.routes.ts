@@ -66,6 +66,9 @@ const CONNECTION_MS = 10 * 60_000
 /** A browser keeps cookies of up to 4096 bytes. A longer address of a product is kept in a cookie that is not encrypted. */
 const SEALED_MAX_LENGTH = 2500
 
+/** Sends the response. */
+type Send = () => FastifyReply
+
 type Parts = {
   readonly providers: Providers
   readonly login: Login
@@ -88,10 +91,11 @@ export function providerRoutes(app: App, parts: Parts): void {
   const errorHandler = providerErrors(parts)
   const refused = ['provider_not_found', 'provider_unavailable', 'provider_refused', 429] as const
 
-  /** Counts like signing in on the pages: by what failed. */
-  async function limited<Result>({ origin }: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+  /** Counts like signing in on the pages: by what failed. What did not fail is given back before the browser can send its next request. */
+  async function limited({ origin }: FastifyRequest, work: () => Promise<Send>): Promise<FastifyReply> {
     const place = await pageLimiter.countAddress('login:ip', origin.ip)
-    return pageLimiter.settle([place], origin, work)
+    const send = await pageLimiter.settle([place], origin, work)
+    return send()
   }
 
   api.get('/login/with/:provider', {
@@ -117,7 +121,7 @@ export function providerRoutes(app: App, parts: Parts): void {
         const fits = next.length <= SEALED_MAX_LENGTH
         if (!fits) cookies.rememberNext(reply, next)
         cookies.flow.set(reply, { ...flow, next: fits ? next : undefined, connects })
-        return reply.redirect(url.href, 303)
+        return () => reply.redirect(url.href, 303)
       }),
   })
 
@@ -141,7 +145,7 @@ export function providerRoutes(app: App, parts: Parts): void {
     handle: (request, reply) => limited(request, () => complete(request, reply, request.params.provider)),
   })
 
-  async function complete(request: FastifyRequest, reply: FastifyReply, name: string): Promise<FastifyReply> {
+  async function complete(request: FastifyRequest, reply: FastifyReply, name: string): Promise<Send> {
     const { origin } = request
     const flow = cookies.flow.read(request)
     cookies.flow.clear(reply)
@@ -168,7 +172,7 @@ export function providerRoutes(app: App, parts: Parts): void {
   }
 
   /** Leads to the page on which the owner of the session confirms it. */
-  async function connect(request: FastifyRequest, reply: FastifyReply, identity: ProvenIdentity): Promise<FastifyReply> {
+  async function connect(request: FastifyRequest, reply: FastifyReply, identity: ProvenIdentity): Promise<Send> {
     const caller = await callerOf(request)
     if (caller === undefined) throw new Refusal('sign_in_ended', 'the session has ended since')
     const ownerId = await providers.ownerOf(identity)
@@ -209,13 +213,13 @@ export function providerRoutes(app: App, parts: Parts): void {
     })
   }
 
-  function leadTo(reply: FastifyReply, path: string): FastifyReply {
-    return reply.redirect(`${site.root}${path}`, 303)
+  function leadTo(reply: FastifyReply, path: string): Send {
+    return () => reply.redirect(`${site.root}${path}`, 303)
   }
 
-  function show(reply: FastifyReply, page: Page): FastifyReply {
+  function show(reply: FastifyReply, page: Page): Send {
     // The address has the answer of the provider.
-    return sendSitePage(reply, site, { area: 'account', user: undefined }, { ...page, hasSecretAddress: true })
+    return () => sendSitePage(reply, site, { area: 'account', user: undefined }, { ...page, hasSecretAddress: true })
   }
 
   api.get('/users/me/providers', {

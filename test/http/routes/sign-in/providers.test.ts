@@ -573,6 +573,12 @@ test('404: a provider that the settings do not name, and every provider without 
   assert.ok(!(await without.app.inject({ url: '/account/sign-in', headers: { accept: 'text/html' } })).body.includes('login/with'))
 })
 
+test('303: a step that succeeds has given its place back before the browser can take the next one', async (t) => {
+  const service = await start(t, { env: { RATE_LIMITS: 'login:ip=1/h' } })
+  const person = somebody()
+  for (let round = 0; round < 5; round++) assert.equal(leadsTo(await signIn(service, createBrowser(service), person)), '/account/')
+})
+
 test('429: refused answers of a provider count for the address, and whoever signs in does not', async (t) => {
   const service = await start(t, { env: { RATE_LIMITS: 'login:ip=3/h' } })
   const person = somebody()
