@@ -176,6 +176,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
         passkeys: passkeys(),
         emailSignIn: emailSignIn(),
         codeLimiter: codeLimiter(),
+        limiter: limiter(),
         noteFailure: failedLogins().note,
         noticeRecovery: async (tx, userId) => {
           if (securityNotices) await noticeRecoveryCode(tx, userId, now())

@@ -57,6 +57,8 @@ type Parts = Omit<DomainParts, 'lists'> &
     readonly emailSignIn: Pick<EmailSignIn, 'prepare'>
     /** Limits wrong codes, whatever the settings say. */
     readonly codeLimiter: Pick<Limiter, 'countCode' | 'countAccount' | 'settle' | 'recognise'>
+    /** Limits new accounts, as the settings say. */
+    readonly limiter: Pick<Limiter, 'countAddress'>
     readonly noteFailure: (userId: number, origin: Origin, kind: 'login.failed' | 'factor.failed') => void
   }
 
@@ -64,7 +66,7 @@ type Account = User & UserSecrets
 
 export function createLogin(parts: Parts): Login {
   const { reads, changes, tokens, passwords, observer, now, onMailQueued } = parts
-  const { proof, emailSignIn, codeLimiter, noteFailure } = parts
+  const { proof, emailSignIn, codeLimiter, limiter, noteFailure } = parts
   const secondStep = createSecondStep(parts)
 
   function loginRefused(
@@ -176,6 +178,7 @@ export function createLogin(parts: Parts): Login {
       if (account?.verified) return { kind: 'account exists', userId: account.id, email: account.email }
       // Only whoever the address belongs to may have an account that nobody has verified.
       if (account !== undefined && (account.banned || !isEmailVerified)) requireUsable(origin, account)
+      if (account === undefined) await limiter.countAddress('register:ip', origin.ip)
       const opened = await changes.withoutCaller(origin, async (tx) => {
         const user = await (account === undefined ? addAccountOf(tx, person, now()) : takeOver(tx, account, person, now()))
         return user.verified ? { user, session: await enter(tx, origin, user, provider, false, 'provider_refused') } : undefined

@@ -579,6 +579,16 @@ test('303: a step that succeeds has given its place back before the browser can 
   for (let round = 0; round < 5; round++) assert.equal(leadsTo(await signIn(service, createBrowser(service), person)), '/account/')
 })
 
+test('429: a new account counts as a registration, and signing in to it does not', async (t) => {
+  const service = await start(t, { env: { RATE_LIMITS: 'register:ip=1/h' } })
+  const person = somebody()
+  for (let round = 0; round < 2; round++) assert.equal(leadsTo(await signIn(service, createBrowser(service), person)), '/account/')
+  const response = await signIn(service, createBrowser(service), somebody({ sub: 'another', email_verified: false }))
+  assert.equal(response.statusCode, 429)
+  assert.match(String(response.headers['retry-after']), /^\d+$/)
+  assert.deepEqual([(await users(service)).length, await service.mailbox.messages()], [1, []])
+})
+
 test('429: refused answers of a provider count for the address, and whoever signs in does not', async (t) => {
   const service = await start(t, { env: { RATE_LIMITS: 'login:ip=3/h' } })
   const person = somebody()
