@@ -68,7 +68,7 @@ export function returnPath(requested: string | undefined, area: PageArea): strin
 
 /** The area of a page to which signing in leads: each area has a session of its own. */
 export function areaOf(path: string): PageArea {
-  return path.startsWith('/console/') ? 'console' : 'account'
+  return /^\/console(?:[/?]|$)/.test(path) ? 'console' : 'account'
 }
 
 /** The page that was requested; undefined for the first page of the area, which a link need not name. */

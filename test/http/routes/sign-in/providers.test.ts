@@ -82,6 +82,11 @@ test('303: from the sign-in page of the console, an admin gets to the console', 
   assert.equal(leadsTo(await signIn(service, browser, person, `${START}?next=%2Fconsole%2Fusers`)), '/console/users')
   assert.equal((await browser.open('/console/users')).statusCode, 200)
   assert.equal(leadsTo(await browser.open('/account/')), '/account/sign-in')
+  for (const next of ['/console', '/console?x=1']) {
+    const another = createBrowser(service)
+    await signIn(service, another, person, `${START}?next=${encodeURIComponent(next)}`)
+    assert.deepEqual([...another.jar.keys()], ['latchkey-console'], next)
+  }
 })
 
 test('303: a known identity signs in, and an address that changed at the provider changes nothing', async (t) => {
