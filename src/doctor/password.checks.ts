@@ -19,7 +19,7 @@ export async function checkBlocklist({ passwordBlocklist, admin }: Config): Prom
     const advice = 'Set another password, and change it on the account of ADMIN_EMAIL if it has this one.'
     return PASSWORD.warning('ADMIN_PASSWORD is on the list of PASSWORD_BLOCKLIST', advice)
   } catch (error) {
-    const advice = 'Correct the path or replace the file; the service does not start without it. docs/operations.md has the formats.'
+    const advice = 'Correct the path or replace the file; the service does not start without it. docs/settings.md has the formats.'
     return PASSWORD.failure(error instanceof Error ? error.message : String(error), advice)
   }
 }

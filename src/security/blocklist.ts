@@ -69,7 +69,7 @@ async function openPlainFile(handle: FileHandle, size: number, start: number): P
   const file = await openPasswordFile(handle, start, size)
   if (file === undefined)
     throw new Error(
-      `has ${Math.round(size / 1_000_000)} MB and is not ordered by bytes, as a list of more than ${MAX_UNORDERED_BYTES / 1_000_000} MB has to be; run \`LC_ALL=C sort -u\` on it (docs/operations.md)`,
+      `has ${Math.round(size / 1_000_000)} MB and is not ordered by bytes, as a list of more than ${MAX_UNORDERED_BYTES / 1_000_000} MB has to be; run \`LC_ALL=C sort -u\` on it (docs/settings.md)`,
     )
   return file
 }
