@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { startApp, TEST_SECRET, type TestApp } from '../../support/app/start-app.ts'
-import { type ContractContext, test } from '../../support/databases/databases.ts'
-import { startRawPeer } from '../../support/servers/listen.ts'
-import { outboxRows } from '../../support/servers/post-office.ts'
+import { startApp, TEST_SECRET, type TestApp } from '../support/app/start-app.ts'
+import { type ContractContext, test } from '../support/databases/databases.ts'
+import { startRawPeer } from '../support/servers/listen.ts'
+import { outboxRows } from '../support/servers/post-office.ts'
 
-const DOOMED = fileURLToPath(new URL('../../support/processes/killed-process.ts', import.meta.url))
+const DOOMED = fileURLToPath(new URL('../support/processes/killed-process.ts', import.meta.url))
 const EMAIL = 'mia@example.com'
 
 /** Another process on the same database, which has registered an account. */
