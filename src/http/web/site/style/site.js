@@ -54,6 +54,19 @@ addEventListener('pageshow', (event) => {
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent
 })
 
+/** Closes the questions that are open over the page, but for the one around an element. Returns those that were closed. */
+function closeQuestions(kept) {
+  const open = document.querySelectorAll(':is(.title, .card > header, td) .confirm[open]')
+  const closed = [...open].filter((question) => !question.contains(kept))
+  for (const question of closed) question.open = false
+  return closed
+}
+
+addEventListener('click', ({ target }) => closeQuestions(target))
+addEventListener('keydown', ({ key }) => {
+  if (key === 'Escape') closeQuestions()[0]?.firstElementChild.focus()
+})
+
 /** `<button data-print>`: prints the page. */
 for (const button of document.querySelectorAll('button[data-print]')) {
   button.hidden = false
