@@ -40,7 +40,7 @@ export function consoleKeysRoutes({ get, post }: PageRoutes, { site, keyDirector
 
   async function page({ q = '', below }: KeysQuery, result?: Html): Promise<Page> {
     const search = html`<form class="filters" role="search" action="${site.root}/console/keys">
-<div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${q}" placeholder="Beginning of a key or its name, or its owner" autocomplete="off" spellcheck="false" maxlength="${SEARCH_TERM_MAX_LENGTH}"></div>
+<div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${q}" placeholder="Key prefix, name or owner" autocomplete="off" spellcheck="false" maxlength="${SEARCH_TERM_MAX_LENGTH}"></div>
 <button>Search</button>
 </form>`
     return { title: 'API keys', content: html`${whose(result)}\n${search}\n${q === '' ? await everything(below) : await matches(q)}` }

@@ -62,7 +62,7 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
   async function history({ to = '', past }: Place): Promise<Html> {
     const now = site.now()
     const search = html`<form class="filters" role="search" action="${root}/console/mail">
-<div class="field wide"><label for="to">Email address</label><input id="to" name="to" type="search" value="${to}" autocomplete="off" spellcheck="false" placeholder="name@example.com"></div>
+<div class="field wide"><label for="to">Search the history</label><input id="to" name="to" type="search" value="${to}" autocomplete="off" spellcheck="false" placeholder="name@example.com"></div>
 <button>Search</button>
 </form>`
     const all = html`<p><a href="${root}/console/mail">Show all mail</a></p>`
