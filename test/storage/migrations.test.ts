@@ -222,6 +222,37 @@ plainTest('PostgreSQL: a migration that cannot get a table lets requests pass, a
   )
 })
 
+plainTest('PostgreSQL: a migration that PostgreSQL ends because of a deadlock with a request is tried again', async (t) => {
+  const { database, folder, migrate } = await postgresSubject(
+    Object.assign(t, { database: 'postgres' as const }),
+    copyOfMigrations(t, 'postgres'),
+  )
+  await migrate()
+  writeFileSync(join(folder, '9999-alter.sql'), 'alter table users add column next text; alter table sessions add column next text;')
+  // The request never gives way: the migration has to.
+  const sql = postgres(database, { max: 2, connection: { deadlock_timeout: 60_000 } as object })
+  t.after(() => sql.end({ timeout: 0 }))
+  const [held, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const request = sql.begin(async (tx) => {
+    await tx`select * from sessions`
+    held.resolve()
+    await goesOn.promise
+    return tx`select count(*)::integer as users from users`
+  })
+  await held.promise
+  const migrating = migrate()
+  await until(
+    'the migration waits for the second table',
+    async () => (await sql`select 1 from pg_locks where relation = 'sessions'::regclass and not granted`).length > 0,
+  )
+  goesOn.resolve()
+  assert.deepEqual([...(await request)], [{ users: 0 }])
+  assert.deepEqual(
+    (await migrating).map(({ name }) => name),
+    ['9999-alter.sql'],
+  )
+})
+
 plainTest(
   'PostgreSQL: a migration waits for a lock for less time than a request does, and long enough for an autovacuum to give way',
   async (t) => {

@@ -11,6 +11,7 @@ const OUTAGE = /^(?:08|28|3D|40|53|57|58|XX)...$|^(?:25006|55000|55P03)$/
 // Those of them that another connection or another host may not have: the server shuts down, or is not the primary any more.
 const WRONG_SERVER = /^(?:08|28|3D|57P|58)|^(?:25006|55000)$/
 export const LOCK_NOT_AVAILABLE = '55P03'
+export const DEADLOCK_DETECTED = '40P01'
 // What a standby answers when it is asked for the position of a primary.
 export const NO_PRIMARY = '55000'
 // A prepared statement is missing, or exists already: the connection to the server is not the one that prepared it.

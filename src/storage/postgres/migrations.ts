@@ -10,7 +10,7 @@ import {
   recordOf,
 } from '../migrations.ts'
 import { type Client, NO_TIMEOUT, setTimeouts, type Tx, withConnection } from './connections.ts'
-import { LOCK_NOT_AVAILABLE } from './errors.ts'
+import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE } from './errors.ts'
 
 const MIGRATION_LOCK = 7_214_000
 // Requests queue behind a migration that waits for a lock, and their statements have two seconds. An autovacuum gives way after one.
@@ -18,6 +18,8 @@ const LOCK_TIMEOUT_MS = 1500
 // In the pause the queue is served.
 const PAUSE_MS = 1000
 const PATIENCE_MS = 60_000
+// A process of the former release locks the tables of a request in its own order, so that each can wait for the other.
+const BUSY: readonly unknown[] = [LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED]
 
 /** Applies the missing migrations in one transaction, under a lock that all processes share. */
 export function migratePostgres(url: string, options: MigrateOptions = {}): Promise<Migration[]> {
@@ -27,7 +29,7 @@ export function migratePostgres(url: string, options: MigrateOptions = {}): Prom
       try {
         return await migrateOnce(client, options)
       } catch (error) {
-        if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error
+        if (!BUSY.includes(codeOf(error))) throw error
         if (performance.now() > deadline) throw new MigrationError(TABLE_IN_USE, { cause: error })
         await sleep(PAUSE_MS)
       }
