@@ -5,19 +5,15 @@ import { Type } from '../../validation/schema.ts'
 import { askedForm, badge, emptyState, mainCell, splitCard, tableCard } from '../site/elements/cards.ts'
 import { actionForm, type Form, formOf } from '../site/elements/fields.ts'
 import { ageOf, shortText, waitOf } from '../site/elements/format.ts'
-import { NEW_ACCOUNT_FIELDS, namePair } from '../site/new-account.ts'
+import { namePair, PERSON_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 
 const PATH = '/console/users/invite'
 const MAX_SHOWN = 50
 const InvitationPath = { id: Type.Integer() }
-const { email, first_name, last_name } = NEW_ACCOUNT_FIELDS
-const OFF = { autocomplete: 'off' }
 const FIELDS = {
-  email: { ...email, ...OFF },
-  first_name: { ...first_name, ...OFF },
-  last_name: { ...last_name, ...OFF },
+  ...PERSON_FIELDS,
   // The button that was pressed.
   role: { schema: Type.Optional(Type.Enum(['user', 'admin'], { default: 'user' })) },
 }

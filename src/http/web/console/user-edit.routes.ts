@@ -4,21 +4,13 @@ import { html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { splitCard } from '../site/elements/cards.ts'
 import { type Form, formOf, selectField } from '../site/elements/fields.ts'
-import { NEW_ACCOUNT_FIELDS, namePair } from '../site/new-account.ts'
+import { namePair, PERSON_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 
 const UserPath = { user_id: Type.Integer() }
-const { email, first_name, last_name } = NEW_ACCOUNT_FIELDS
-// The browser must not fill in the data of the admin.
-const OFF = { autocomplete: 'off' }
-const FIELDS = {
-  email: { ...email, ...OFF },
-  first_name: { ...first_name, ...OFF },
-  last_name: { ...last_name, ...OFF },
-  verified: { schema: Type.Enum(['yes', 'no']) },
-}
+const FIELDS = { ...PERSON_FIELDS, verified: { schema: Type.Enum(['yes', 'no']) } }
 type EditForm = Form<keyof typeof FIELDS>
 
 /** The names, the address and the verification of an account. */

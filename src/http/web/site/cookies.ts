@@ -43,7 +43,7 @@ type CookieParts = { readonly isSecure: boolean; readonly keys: DerivedKeys; rea
  */
 export function createCookies({ isSecure, keys, now }: CookieParts) {
   const name = isSecure ? '__Host-latchkey' : 'latchkey'
-  /** Each area has a session of its own: signing in to one does not end, or replace, that of the other. */
+  /** Signing in to one area leaves the session of the other as it is. */
   const sessionName = (area: PageArea | undefined) => (area === 'console' ? `${name}-console` : name)
   const areaOfRoute = ({ routeOptions }: FastifyRequest) => routeOptions.config.page
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`

@@ -34,3 +34,11 @@ export function namePair(
   return html`<div class="pair">${field('first_name', options.first_name)}
 ${field('last_name', options.last_name)}</div>`
 }
+
+const OFF = { autocomplete: 'off' }
+/** The same for somebody else: the browser must not fill in the data of the admin. */
+export const PERSON_FIELDS = {
+  email: { ...NEW_ACCOUNT_FIELDS.email, ...OFF },
+  first_name: { ...NEW_ACCOUNT_FIELDS.first_name, ...OFF },
+  last_name: { ...NEW_ACCOUNT_FIELDS.last_name, ...OFF },
+}

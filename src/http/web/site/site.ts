@@ -66,7 +66,7 @@ export function returnPath(requested: string | undefined, area: PageArea): strin
   return path.includes('//') || /\/sign-(?:in|out)(?:\/|$)/.test(path) ? start : requested
 }
 
-/** The area of a page to which signing in leads: each area has a session of its own. */
+/** The area of the page that follows a sign-in. Its session is the one to open. */
 export function areaOf(path: string): PageArea {
   return /^\/console(?:[/?]|$)/.test(path) ? 'console' : 'account'
 }
