@@ -8,7 +8,7 @@ import { badge, emptyState, mainCell, NEVER, type SortLink, splitCard, tableCard
 import { selectField } from '../site/elements/fields.ts'
 import { ageOf, dateOf, numberOf, shortText } from '../site/elements/format.ts'
 import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
-import { NEW_ACCOUNT_FIELDS, namePair, registrantOf } from '../site/new-account.ts'
+import { NEW_ACCOUNT_FIELDS, namePair, PERSON_FIELDS, registrantOf } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
@@ -140,15 +140,7 @@ const Query = {
   before: Place,
 }
 
-const { email, first_name, last_name, password } = NEW_ACCOUNT_FIELDS
-// The browser must not fill in the data of the admin.
-const OFF = { autocomplete: 'off' }
-const NEW_USER_FIELDS = {
-  email: { ...email, ...OFF },
-  first_name: { ...first_name, ...OFF },
-  last_name: { ...last_name, ...OFF },
-  password: { ...password, hint: 'At least 8 characters.' },
-}
+const NEW_USER_FIELDS = { ...PERSON_FIELDS, password: { ...NEW_ACCOUNT_FIELDS.password, hint: 'At least 8 characters.' } }
 
 /** The list of all accounts, and new ones. */
 export function consoleUsersRoutes({ get, form }: PageRoutes, { site, userDirectory, registration }: PageParts): void {
