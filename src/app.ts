@@ -161,7 +161,7 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl, 
   accountRoutes(app, { registration, login, limiter })
   verificationRoutes(app, registration, pages)
   passwordResetRoutes(app, { passwordReset, limiter, pages, frontendUrl: config.frontendUrl })
-  userRoutes(app, services, { confirmsEmail: config.confirmEmailChanges })
+  userRoutes(app, services, { confirmsEmail: config.confirmEmailChanges, languages: config.languages })
   emailChangeRoutes(app, services.emailChanges, pages)
   // Without it, the path answers as it does to any method that it does not have (405).
   if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)

@@ -69,6 +69,7 @@ export type ServiceSettings = Pick<
   | 'secondFactor'
   | 'providers'
   | 'emailSignIn'
+  | 'languages'
 >
 
 /** The dependencies of the services. Tests pass a clock that they control. */
@@ -109,7 +110,7 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
       if (securityNotices && isNoticed(event)) onMailQueued()
     },
   })
-  const common = { reads, lists, changes, observer, now, onMailQueued }
+  const common = { reads, lists, changes, observer, now, onMailQueued, languages: settings.languages }
   const tokens = once(() => createTokens(secrets(), now))
   const passwords = once(() => parts.passwords ?? createPasswords())
   const signing = () => ({ ...common, tokens: tokens(), passwords: passwords() })

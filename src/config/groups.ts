@@ -21,6 +21,7 @@ export const GROUP_OF: Readonly<Record<keyof SettingValues, SettingGroup>> = {
   apiTitle: 'Address and pages',
   brandColor: 'Address and pages',
   brandLogo: 'Address and pages',
+  languages: 'Address and pages',
   consoleEnabled: 'Address and pages',
   accountPagesEnabled: 'Address and pages',
   corsOrigins: 'Address and pages',

@@ -13,6 +13,7 @@ import {
 import { parsePlans } from '../domain/values/plans.ts'
 import { parseRateLimits } from '../domain/values/rate-limits.ts'
 import { codePointLength, isCleanText, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH, parseBooleanWord } from '../domain/values/text.ts'
+import { ALL_LANGUAGES, isLanguage, type Languages } from '../model/language.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
 import { parseProviderNames } from './providers.ts'
 import {
@@ -81,6 +82,11 @@ export const SETTINGS = {
   apiTitle: setting(parseTitle, 'Latchkey', 'the name in pages, mails, explorers and metrics'),
   brandColor: setting(parseColor, undefined, 'the colour of buttons and links, `#rrggbb`; see [branding](branding.md)'),
   brandLogo: setting(parsePath, undefined, 'the logo of pages and mails, an SVG or PNG file of at most 64 KB; mails show a PNG'),
+  languages: setting(
+    parseLanguages,
+    ALL_LANGUAGES.join(','),
+    'the languages of account pages and mails, separated by commas; the first is for everybody whose language is not among them. See [languages](branding.md#languages)',
+  ),
   templatesDir: setting(parsePath, undefined, 'a folder with [mail templates](branding.md#mail-templates)'),
   metricsEnabled: setting(parseBoolean, 'false', 'enables `/metrics`, which needs no credentials: block it in the proxy'),
   consoleEnabled: setting(parseBoolean, 'true', 'the web [console](console.md) for admins, at `/console/`'),
@@ -294,6 +300,13 @@ function parseOriginList(text: string): Parsed<readonly string[]> {
   const parsed = parseOrigins(text)
   if ('error' in parsed) return { error: parsed.error.replace('* or ', '') }
   return parsed.value === '*' ? { error: 'should be a comma list of origins, is "*"' } : { value: parsed.value }
+}
+
+function parseLanguages(text: string): Parsed<Languages> {
+  const [first, ...others] = text.split(',').map((language) => language.trim().toLowerCase())
+  const isRepeated = first !== undefined && new Set([first, ...others]).size <= others.length
+  if (first !== undefined && isLanguage(first) && others.every(isLanguage) && !isRepeated) return { value: [first, ...others] }
+  return { error: `should be some of ${ALL_LANGUAGES.join(', ')}, each once, separated by commas; is "${text}"` }
 }
 
 function parseDomain(text: string): Parsed<string> {

@@ -37,6 +37,8 @@ export type Origin = {
   readonly ip?: string | undefined
   /** At most 200 characters. */
   readonly userAgent?: string | undefined
+  /** The Accept-Language header. */
+  readonly acceptLanguage?: string | undefined
   /** Aborts when the client disconnects or the deadline of the request passes; nothing is committed after that. */
   readonly signal?: AbortSignal | undefined
 }

@@ -1,4 +1,5 @@
 import { choice, computed, entity, type Field, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+import { ALL_LANGUAGES, type Language } from './language.ts'
 
 /**
  * Mails with a link that carries a token. `email_change` goes to the new address of an account, `invitation` to an address without an
@@ -55,6 +56,8 @@ export const QUEUED_MAIL = entity('outbox', {
   address: optional(text),
   // What it names, one per line.
   detail: optional(text),
+  // That of the owner of the account, if that was decided when it was queued.
+  language: optional(choice<Language>(...ALL_LANGUAGES)),
 })
 /** A mail as an operator sees it, with the address that it goes to. */
 export const OUTBOX_MAIL = entity('outbox', {

@@ -1,4 +1,5 @@
 import { choice, computed, entity, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+import { ALL_LANGUAGES, type Language } from './language.ts'
 
 export type Role = 'user' | 'admin'
 
@@ -12,9 +13,13 @@ export const USER_DETAILS = entity('users', {
   lastLoginAt: optional(instant),
   // The plan that an admin has chosen. Without it, the first of the settings.
   plan: optional(text),
+  // In which its owner reads pages and mails.
+  language: optional(choice<Language>(...ALL_LANGUAGES)),
 })
 /** What limits the keys of an account. */
 export const USER_PLAN = entity('users', { plan: USER_DETAILS.fields.plan })
+/** How pages and mails are written for the owner of an account. */
+export const USER_LANGUAGE = entity('users', { language: USER_DETAILS.fields.language })
 /** What only signing in and the use of mailed tokens may read. */
 export const USER_SECRETS = entity('users', {
   passwordHash: text,
@@ -31,6 +36,7 @@ export const OWN_ACCOUNT = entity('users', {
   ...USER.fields,
   createdAt: USER_DETAILS.fields.createdAt,
   secondFactor: USER_FACTOR.fields.hasFactor,
+  language: USER_DETAILS.fields.language,
 })
 /** What derives from other fields: the key and the copies that searches read, and the kind of a hash that another system made. */
 export const USER_COPIES = entity('users', {

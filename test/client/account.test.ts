@@ -19,14 +19,15 @@ test('me() has the details of the account', async (t) => {
   const { service, mia, client } = await loggedIn(t)
   const { email, firstName, lastName, id } = mia
   const createdAt = new Date(service.clock.now()).toISOString()
-  const state = { role: 'user', banned: false, verified: true, createdAt, secondFactor: false }
+  const state = { role: 'user', banned: false, verified: true, createdAt, secondFactor: false, language: null }
   assert.deepEqual(await client.me(), { email, firstName, lastName, id, ...state })
 })
 
 test('updateProfile, changeEmail and changePassword change the own account', async (t) => {
   const { service, mia, client } = await loggedIn(t)
   const renamed = { email: mia.email, firstName: 'Maria', lastName: mia.lastName }
-  assert.deepEqual(await client.updateProfile({ firstName: 'Maria' }), renamed)
+  assert.deepEqual(await client.updateProfile({ firstName: 'Maria', language: 'de' }), renamed)
+  assert.equal((await client.me()).language, 'de')
   const email = newEmail()
   assert.deepEqual(await client.changeEmail(email), { ...renamed, email })
   const password = 'a brand new password'

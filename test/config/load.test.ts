@@ -303,6 +303,7 @@ test('an empty environment results in the defaults', () => {
     apiTitle: 'Latchkey',
     brandColor: undefined,
     brandLogo: undefined,
+    languages: ['en', 'de', 'fr', 'es'],
     templatesDir: undefined,
     metricsEnabled: false,
     consoleEnabled: true,

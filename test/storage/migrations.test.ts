@@ -294,7 +294,10 @@ plainTest('SQLite: rebuilding the outbox keeps its mails, and ids of mails that 
   connection.exec('delete from outbox where id = 2')
   for (const name of later) cpSync(join(MIGRATIONS_FOLDER, 'sqlite', name), join(folder, name))
   await migrate()
-  assert.deepEqual({ ...connection.prepare('select * from outbox where id = 1').get() }, { ...before, address: null, detail: null })
+  assert.deepEqual(
+    { ...connection.prepare('select * from outbox where id = 1').get() },
+    { ...before, address: null, detail: null, language: null },
+  )
   assert.deepEqual({ ...queue('b@example.com') }, { id: 3 })
   connection.exec('delete from outbox')
   assert.deepEqual({ ...queue('b@example.com') }, { id: 4 })

@@ -336,6 +336,11 @@ export interface components {
       created_at?: string;
       /** @description Whether the user has codes of an app or a passkey. */
       second_factor?: boolean;
+      /**
+       * @description The language of pages and mails; null if none is known.
+       * @enum {string|null}
+       */
+      language?: "en" | "de" | "fr" | "es" | null;
     };
     /** @description A passkey of an account. */
     Passkey: {
@@ -562,6 +567,11 @@ export interface components {
       first_name?: string;
       /** @description The last name. Leading and trailing white space is removed. */
       last_name?: string;
+      /**
+       * @description The language of account pages and mails. With null, pages have that of the browser.
+       * @enum {string|null}
+       */
+      language?: "en" | "de" | "fr" | "es" | null;
     };
     /** @description The request is invalid. Submitted values are never repeated. */
     ValidationError: {

@@ -11,7 +11,7 @@ export {
   type UserSearch,
 } from './admin/admin-client.ts'
 export type { ValidationIssue } from './api.ts'
-export type { Account, AccountCalls, PasswordChange, Profile } from './client/account.ts'
+export type { Account, AccountCalls, PasswordChange, Profile, ProfileChanges } from './client/account.ts'
 export type { Authenticator, Mediation, PasskeyCredential } from './client/authenticator.ts'
 export type { Change, ChangeListener } from './client/changes.ts'
 export {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { INVITATION } from '../../model/invitation.ts'
-import type { Profile, User } from '../../model/user.ts'
+import type { Language } from '../../model/language.ts'
+import type { OwnAccount, Profile, User } from '../../model/user.ts'
 import { type BulkOptions, bulkCommand, type Change, findUser, runBulk, type Subject, USER_HINT, withUser } from '../bulk.ts'
 import { confirm, YES_OPTION } from '../terminal/ask.ts'
 import {
@@ -20,7 +21,7 @@ import { InvalidInput } from '../terminal/refusals.ts'
 import { factorsJson, factorText, NO_FACTOR, timeText, USER_FORMAT, userLabel } from '../terminal/views.ts'
 import { OPERATOR, readConfig, requireUnlisted, withServices } from '../with-services.ts'
 
-type EditOptions = JsonOption & Partial<Profile>
+type EditOptions = JsonOption & Partial<Profile> & { readonly language?: string }
 type InviteOptions = JsonOption & Profile & { readonly admin?: true }
 type CreateOptions = InviteOptions & { readonly password: string }
 
@@ -29,7 +30,9 @@ const FIELDS = {
   '--first-name <name>': 'the first name',
   '--last-name <name>': 'the last name',
 } as const
-const FIELD_NAMES: Readonly<Record<keyof Profile, string>> = { email: 'e-mail address', firstName: 'first name', lastName: 'last name' }
+const FIELD_NAMES = { email: 'e-mail address', firstName: 'first name', lastName: 'last name', language: 'language' } as const
+
+const EDITED = { ...FIELDS, '--language <language>': 'the language of pages and mails, one of LANGUAGES' } as const
 
 /** The commands that take the fields of one account. */
 export function userEditCommands(parent: Command): void {
@@ -45,7 +48,7 @@ export function userEditCommands(parent: Command): void {
     .action(invite)
 
   const account = { '<user>': USER_HINT }
-  requireOptions(addCommand(parent, 'edit', 'change the e-mail address or the names of an account', account), 'one', FIELDS)
+  requireOptions(addCommand(parent, 'edit', 'change the e-mail address, the names or the language of an account', account), 'one', EDITED)
     .option(...JSON_OPTION)
     .action(edit)
 
@@ -102,21 +105,30 @@ async function invite(options: InviteOptions): Promise<void> {
 }
 
 async function edit(reference: string, options: EditOptions): Promise<void> {
-  const { email, firstName, lastName } = options
+  const { email, firstName, lastName, language } = options
   const changes = checkInput((check) => ({
     ...(email !== undefined && { email: checkEmail(check, email) }),
     ...(firstName !== undefined && { firstName: checkName(check, '--first-name', firstName) }),
     ...(lastName !== undefined && { lastName: checkName(check, '--last-name', lastName) }),
+    ...(language !== undefined && { language: checkLanguage(check, language) }),
   }))
-  await withUser(reference, async (before, { users }) => {
-    const after = await users.edit(OPERATOR, before.id, changes)
-    printResult(options, USER_FORMAT.json(after), describeEdit(before, after))
+  await withUser(reference, async ({ id }, { users }) => {
+    const before = await users.details(id)
+    const after = await users.edit(OPERATOR, id, changes)
+    printResult(options, USER_FORMAT.json(after), describeEdit(before, await users.details(id)))
   })
 }
 
-function describeEdit(before: User, after: User): string {
+function checkLanguage(check: Check, text: string): Language | undefined {
+  const { languages } = readConfig()
+  const language = languages.find((one) => one === text)
+  check('--language', language, `should be one of ${languages.join(', ')}`)
+  return language
+}
+
+function describeEdit(before: OwnAccount, after: OwnAccount): string {
   // The keys of this object.
-  const changed = (Object.keys(FIELD_NAMES) as (keyof Profile)[]).filter((field) => before[field] !== after[field])
+  const changed = (Object.keys(FIELD_NAMES) as (keyof typeof FIELD_NAMES)[]).filter((field) => before[field] !== after[field])
   if (changed.length === 0) return `${userLabel(after)} already has these values`
   return `changed the ${new Intl.ListFormat('en').format(changed.map((field) => FIELD_NAMES[field]))} of ${userLabel(after)}`
 }

@@ -82,9 +82,10 @@ function listUsers(options: JsonOption): Promise<void> {
 }
 
 function showUser(reference: string, options: JsonOption): Promise<void> {
-  return withUser(reference, async (user, { userAdministration }) =>
-    printOne(SHOWN_USER_FORMAT, { ...user, factors: await userAdministration.factors(user.id) }, options),
-  )
+  return withUser(reference, async (user, { users, userAdministration }) => {
+    const [factors, { language }] = [await userAdministration.factors(user.id), await users.details(user.id)]
+    printOne(SHOWN_USER_FORMAT, { ...user, factors, language }, options)
+  })
 }
 
 async function searchUsers(term: string, { field, exact, page, size, json }: SearchOptions): Promise<void> {

@@ -6,7 +6,7 @@ import { EVENT, type StoredEvent } from '../../model/event.ts'
 import type { Factors } from '../../model/factor.ts'
 import type { OutboxMail, ShownMail } from '../../model/mail.ts'
 import { type ListedSession, SESSION } from '../../model/session.ts'
-import { USER, type User } from '../../model/user.ts'
+import { type OwnAccount, USER, type User } from '../../model/user.ts'
 import type { OutboxWebhook } from '../../model/webhook.ts'
 import { counted } from '../../shared/text.ts'
 import type { Format } from './output.ts'
@@ -25,9 +25,13 @@ export const USER_FORMAT: Format<User> = {
 }
 
 /** One account, with what it has besides its password. */
-export const SHOWN_USER_FORMAT: Format<User & { readonly factors: Factors }> = {
-  columns: { ...USER_FORMAT.columns, 'SECOND FACTOR': ({ factors }) => factorText(factors) },
-  json: ({ factors, ...user }) => ({ ...USER.toJson(user), second_factor: factorsJson(factors) }),
+export const SHOWN_USER_FORMAT: Format<User & Pick<OwnAccount, 'language'> & { readonly factors: Factors }> = {
+  columns: {
+    ...USER_FORMAT.columns,
+    'SECOND FACTOR': ({ factors }) => factorText(factors),
+    LANGUAGE: ({ language }) => language ?? '',
+  },
+  json: ({ factors, language, ...user }) => ({ ...USER.toJson(user), second_factor: factorsJson(factors), language: language ?? null }),
 }
 
 export function factorsJson({ totp, passkeys, recoveryCodes }: Factors) {

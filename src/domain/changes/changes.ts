@@ -1,6 +1,7 @@
 import type { Actor, Operator, Origin } from '../../model/caller.ts'
 import { snakeCase } from '../../model/entity.ts'
 import type { Change, Event } from '../../model/event.ts'
+import type { Languages } from '../../model/language.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
 import type { Passwords } from '../../security/password.ts'
@@ -115,6 +116,7 @@ export type DomainParts = {
   readonly now: () => number
   /** Called after each commit that queued a mail. */
   readonly onMailQueued: () => void
+  readonly languages: Languages
 }
 
 /** A change by an operator or an admin to something that belongs to no account, such as the outbox. An admin is read again in the transaction. */

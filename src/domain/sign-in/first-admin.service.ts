@@ -2,12 +2,12 @@ import type { Operator, Origin } from '../../model/caller.ts'
 import type { Reads } from '../../storage/database.ts'
 import { findAnyAdmin, findUserByEmail, insertUser, promoteByEmail } from '../../storage/repositories/users/user.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
-import { addAccount, type Registrant, recordCreation } from '../users/user-creation.ts'
+import { addAccount, languageOf, type Registrant, recordCreation } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 
 export type FirstAdmin = ReturnType<typeof createFirstAdmin>
 
-type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now'> & {
+type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now' | 'languages'> & {
   /** Contained in the link that the terminal shows; undefined where there is no form. */
   readonly token: string | undefined
 }
@@ -16,7 +16,7 @@ const FIRST_NAME = 'Admin'
 const LAST_NAME = 'Latchkey'
 
 /** Lets the person at the terminal of a new service create the first admin in a browser. The route checks the token of the terminal. */
-export function createFirstAdmin({ reads, changes, passwords, now, token }: Parts) {
+export function createFirstAdmin({ reads, changes, passwords, now, languages, token }: Parts) {
   let isUsable = token !== undefined
 
   /** Whether there is a form, and no admin. Closes the form for good as soon as there is one. */
@@ -36,7 +36,8 @@ export function createFirstAdmin({ reads, changes, passwords, now, token }: Part
         // Of several forms at once, in any process, one creates an admin.
         await tx.lock('admins')
         if ((await findAnyAdmin(tx)) !== undefined) return false
-        await addAccount(tx, { ...profile, passwordHash, role: 'admin', verified: true, createdAt: now() })
+        const language = languageOf(origin, languages)
+        await addAccount(tx, { ...profile, passwordHash, language, role: 'admin', verified: true, createdAt: now() })
         return true
       })
       isUsable = false

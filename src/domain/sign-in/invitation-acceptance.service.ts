@@ -6,13 +6,13 @@ import { acceptInvitation } from '../../storage/repositories/users/invitation.re
 import type { DomainParts } from '../changes/changes.ts'
 import { openPageSession } from '../sessions/sessions.service.ts'
 import type { Invitations } from '../users/invitations.service.ts'
-import { addAccount } from '../users/user-creation.ts'
+import { addAccount, languageOf } from '../users/user-creation.ts'
 import { type NewPasskey, type Passkeys, refusingKnownPasskey } from './passkeys.service.ts'
 
 /** What opens the new account. */
 export type FirstWayIn = { readonly password: string } | { readonly passkey: object }
 
-type Parts = Pick<DomainParts, 'changes' | 'tokens' | 'passwords' | 'now'> & {
+type Parts = Pick<DomainParts, 'changes' | 'tokens' | 'passwords' | 'now' | 'languages'> & {
   readonly invitations: Pick<Invitations, 'find'>
   /** Undefined where browsers accept none for the address of the service. */
   readonly passkeys: Pick<Passkeys, 'firstOptions' | 'prepareFirst'> | undefined
@@ -25,7 +25,7 @@ const BY_PASSWORD = { method: 'password', secondFactor: false } as const
 const BY_PASSKEY = { method: 'passkey', secondFactor: true } as const
 
 /** An invited person creates their account, with the first way into it. */
-export function createInvitationAcceptance({ changes, tokens, passwords, now, invitations, passkeys }: Parts) {
+export function createInvitationAcceptance({ changes, tokens, passwords, now, languages, invitations, passkeys }: Parts) {
   async function prepare(invitation: InvitationRow, wayIn: FirstWayIn, { signal }: Origin) {
     if ('password' in wayIn) return { passwordHash: await passwords.hash(wayIn.password, signal), passkey: undefined, how: BY_PASSWORD }
     return { passwordHash: NO_PASSWORD, passkey: await preparePasskey(invitation, wayIn.passkey), how: BY_PASSKEY }
@@ -47,7 +47,8 @@ export function createInvitationAcceptance({ changes, tokens, passwords, now, in
       const { passwordHash, passkey, how } = await prepare(invitation, wayIn, origin)
       const change = changes.withoutCaller(origin, async (tx) => {
         if (!(await acceptInvitation(tx, id, version, now()))) throw new Refusal('invitation_not_found', 'used a moment ago')
-        const userId = await addAccount(tx, { email, firstName, lastName, role, passwordHash, verified: true, createdAt: now() })
+        const language = languageOf(origin, languages)
+        const userId = await addAccount(tx, { email, firstName, lastName, role, passwordHash, language, verified: true, createdAt: now() })
         await passkey?.store(tx, userId, PASSKEY_NAME)
         return openPageSession(tx, tokens, { userId, ...how, origin, now: now() })
       })

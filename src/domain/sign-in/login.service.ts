@@ -11,6 +11,7 @@ import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
 import type { AuthFailureReason, LoginStatus } from '../operations/observer.ts'
 import { type OpenSession, openPageSession, openSession, type TokenPair } from '../sessions/sessions.service.ts'
+import { languageOf } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 import type { EmailSignIn, MailedProof } from './email-sign-in.service.ts'
 import type { PasswordProof } from './password-proof.ts'
@@ -65,7 +66,7 @@ type Parts = Omit<DomainParts, 'lists'> &
 type Account = User & UserSecrets
 
 export function createLogin(parts: Parts): Login {
-  const { reads, changes, tokens, passwords, observer, now, onMailQueued } = parts
+  const { reads, changes, tokens, passwords, observer, now, onMailQueued, languages } = parts
   const { proof, emailSignIn, codeLimiter, limiter, noteFailure } = parts
   const secondStep = createSecondStep(parts)
 
@@ -172,7 +173,7 @@ export function createLogin(parts: Parts): Login {
     }
 
     async function byUnknownIdentity(origin: Origin, identity: ProvenIdentity): Promise<ProviderResult<Session>> {
-      const person = personOf(identity)
+      const person = { ...personOf(identity), language: languageOf(origin, languages) }
       const { provider, email, isEmailVerified } = person
       const account = await findUserByEmail(reads, emailKey(email))
       if (account?.verified) return { kind: 'account exists', userId: account.id, email: account.email }

@@ -1,6 +1,6 @@
 import type { IdentityRow, ProvenIdentity } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
+import type { User, UserRow, UserSecrets } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
@@ -21,10 +21,10 @@ type Account = User & UserSecrets
 const ALL_KEYS = 10_000
 const NO_NAME = '-'
 
-/** What a provider has said, as it is stored. The address was checked, and the names can be shown. */
+/** What a provider has said, as it is stored, and the language of the browser. The address was checked, and the names can be shown. */
 export type KnownPerson = Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'> &
   Pick<ProvenIdentity, 'isEmailVerified'> &
-  Pick<User, 'firstName' | 'lastName'>
+  Pick<UserRow, 'firstName' | 'lastName' | 'language'>
 
 /** Without an address, nobody could reset a password or get a notice, so that there is no account. */
 export function personOf(identity: ProvenIdentity): KnownPerson {
@@ -50,8 +50,9 @@ export async function connect(
 
 /** A new account without a password. If the provider has not verified the address, its owner gets a mail with a link. Refuses if it is taken. */
 export async function addAccountOf(tx: ChangeTransaction, person: KnownPerson, now: number): Promise<Account> {
-  const { email, firstName, lastName, isEmailVerified: verified } = person
-  const userId = await addAccount(tx, { email, firstName, lastName, role: 'user', verified, passwordHash: NO_PASSWORD, createdAt: now })
+  const { email, firstName, lastName, language, isEmailVerified: verified } = person
+  const profile = { email, firstName, lastName, language }
+  const userId = await addAccount(tx, { ...profile, role: 'user', verified, passwordHash: NO_PASSWORD, createdAt: now })
   if (!(await connect(tx, userId, person, now))) throw new Refusal('email_taken', 'the identity was connected a moment ago')
   if (!verified) await enqueueMail(tx, 'verify', emailKey(email), now)
   return foundUser(await findUserById(tx, userId))
@@ -68,7 +69,7 @@ export async function takeOver(
   now: number,
 ): Promise<Account> {
   await lockAccounts(tx, id, id)
-  if (!(await takeOverUser(tx, id, NO_PASSWORD))) throw new Refusal('email_taken', 'the account has changed')
+  if (!(await takeOverUser(tx, id, NO_PASSWORD, person.language ?? null))) throw new Refusal('email_taken', 'the account has changed')
   const sessions = await countSessions(tx, id)
   await deleteSessionsOfUser(tx, id)
   const keys = await deleteApiKeysOfUser(tx, id, ALL_KEYS)

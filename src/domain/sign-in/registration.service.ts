@@ -4,13 +4,13 @@ import { findUserById, markVerified } from '../../storage/repositories/users/use
 import { mailedTokenRefusal, readToken } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { openSession } from '../sessions/sessions.service.ts'
-import { addAccount, createUser, type NewAccount, type Registrant } from '../users/user-creation.ts'
+import { addAccount, createUser, languageOf, type NewAccount, type Registrant } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 
 export type Registration = ReturnType<typeof createRegistration>
 
 export function createRegistration(parts: Omit<DomainParts, 'lists'>) {
-  const { reads, changes, tokens, passwords, observer, now, onMailQueued } = parts
+  const { reads, changes, tokens, passwords, observer, now, onMailQueued, languages } = parts
   const verifyRefused = mailedTokenRefusal(observer, 'verify_email')
 
   async function add<Opened>(
@@ -20,7 +20,8 @@ export function createRegistration(parts: Omit<DomainParts, 'lists'>) {
   ): Promise<Opened> {
     const passwordHash = await passwords.hash(password, origin.signal)
     const opened = await changes.withoutCaller(origin, async (tx) => {
-      const userId = await addAccount(tx, { ...profile, passwordHash, role: 'user', verified: false, createdAt: now() })
+      const language = languageOf(origin, languages)
+      const userId = await addAccount(tx, { ...profile, passwordHash, language, role: 'user', verified: false, createdAt: now() })
       await enqueueMail(tx, 'verify', emailKey(profile.email), now())
       return open(tx, userId)
     })

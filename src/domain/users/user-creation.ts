@@ -1,10 +1,12 @@
-import type { Actor, Operator } from '../../model/caller.ts'
+import type { Actor, Operator, Origin } from '../../model/caller.ts'
+import type { Language, Languages } from '../../model/language.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Profile, Role, User } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import { insertUser, type NewUser } from '../../storage/repositories/users/user.repository.ts'
 import { type ChangeTransaction, changeAsAdmin, type DomainParts } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
+import { preferredLanguage } from '../values/language.ts'
 
 export type Registrant = Profile & { readonly password: string }
 
@@ -32,6 +34,11 @@ export async function addAccount(tx: ChangeTransaction, account: Omit<NewUser, '
   if (userId === undefined) throw new Refusal('email_taken')
   recordCreation(tx, userId, account.role)
   return userId
+}
+
+/** The language of somebody who creates their own account. Undefined for a program that names none: `*` is what many send by themselves. */
+export function languageOf({ acceptLanguage }: Origin, languages: Languages): Language | undefined {
+  return acceptLanguage === undefined || acceptLanguage === '*' ? undefined : preferredLanguage(acceptLanguage, languages)
 }
 
 /** One kind of event covers every new admin. */

@@ -2,7 +2,7 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { OwnAccount, Profile, User, UserSecrets } from '../../model/user.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
-import { findOwnAccount, findUserById, updateUser } from '../../storage/repositories/users/user.repository.ts'
+import { findOwnAccount, findUserById, type UserChanges, updateUser } from '../../storage/repositories/users/user.repository.ts'
 import { foundUser, isConfirmed, requireReader } from '../changes/callers.ts'
 import { type ChangeTransaction, changedFields, type DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
@@ -10,7 +10,7 @@ import { replacePageSession, trimSessions } from '../sessions/sessions.service.t
 import { emailKey } from '../values/email.ts'
 import { refusingTakenEmail, requestEmailChange } from './email-changes.service.ts'
 
-export type Edit = { readonly [Field in keyof Profile | 'password']?: string | undefined }
+export type Edit = { readonly [Field in keyof Profile | 'password']?: string | undefined } & Pick<UserChanges, 'language'>
 
 export type Users = ReturnType<typeof createUsers>
 

@@ -44,9 +44,9 @@ export function createComponents(): Components {
 
   function translate(schema: DeclaredSchema): object {
     const { trimmed, unbounded, nullable, clearable, atLeastOne, exactlyOne, mayBeAbsent, maxLevels, ...shown } = schema
-    const { codes, answer, properties, items, anyOf, type, ...plain } = shown
+    const { codes, answer, properties, items, anyOf, type, enum: names, ...plain } = shown
     return {
-      ...(type && { type: nullable || clearable ? [type, 'null'] : type }),
+      ...(nullable || clearable ? orNull(type, names) : { ...(type && { type }), ...(names && { enum: names }) }),
       ...plain,
       ...(properties && { properties: mapValues(properties, referField) }),
       ...(items && { items: refer(items) }),
@@ -58,6 +58,11 @@ export function createComponents(): Components {
   }
 
   return { refer, schemas }
+}
+
+/** A value of this type, or null. Without a type it is one of the names. */
+function orNull(type = 'string', names?: readonly string[]): object {
+  return { type: [type, 'null'], ...(names && { enum: [...names, null] }) }
 }
 
 /** An example of a schema, assembled from the examples of its parts. */

@@ -49,7 +49,7 @@ function readOrigin(request: FastifyRequest): Origin {
   const ip = clientAddress(request)
   const userAgent = request.headers['user-agent']?.slice(0, USER_AGENT_MAX_LENGTH)
   const via = request.routeOptions.config.page === 'console' ? 'console' : 'http'
-  return { via, requestId: request.id, ip, userAgent }
+  return { via, requestId: request.id, ip, userAgent, acceptLanguage: request.headers['accept-language'] }
 }
 
 /** The address of the client. If the proxy sends something that is not an address, the address of the proxy is used. */

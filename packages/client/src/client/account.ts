@@ -8,13 +8,14 @@ import type { TokenStorage } from './tokens.ts'
 /** The account of the user who is logged in. */
 export type Account = Camel<Required<Schemas['OwnAccount']>>
 export type Profile = Camel<Schemas['Profile']>
+export type ProfileChanges = Pick<Camel<Schemas['UserEdit']>, 'firstName' | 'lastName' | 'language'>
 export type PasswordChange = Camel<Schemas['PasswordChange']>
 
 export type AccountCalls = {
   /** The user who is logged in. */
   me(options?: CallOptions): Promise<Account>
-  /** Changes the names. What is left out stays as it is. */
-  updateProfile(names: { readonly firstName?: string; readonly lastName?: string }, options?: CallOptions): Promise<Profile>
+  /** Changes the names, and the language of pages and mails. What is left out stays as it is. */
+  updateProfile(changes: ProfileChanges, options?: CallOptions): Promise<Profile>
   /** Returns the profile. It has the former address if the service confirms a new one by mail first. */
   changeEmail(email: string, options?: CallOptions): Promise<Profile>
   /** Ends all other sessions. An account without a password leaves `currentPassword` out. */
@@ -32,7 +33,7 @@ export function accountCalls(call: Call, storage: TokenStorage, report: (change:
 
   return {
     me: async (options) => (await call('GET', '/users/me?details=true', undefined, options)) as Account,
-    updateProfile: ({ firstName, lastName }, options) => edit({ firstName, lastName }, options),
+    updateProfile: ({ firstName, lastName, language }, options) => edit({ firstName, lastName, language }, options),
     changeEmail: (email, options) => edit({ email }, options),
     async changePassword(change, options) {
       await call('POST', '/users/me/password', change, options)

@@ -6,6 +6,7 @@ import type { EmailChanges } from '../../../domain/users/email-changes.service.t
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { Users } from '../../../domain/users/users.service.ts'
 import type { Actor } from '../../../model/caller.ts'
+import type { Languages } from '../../../model/language.ts'
 import type { Html } from '../../../shared/html.ts'
 import { ANSWERS, type Answer } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/errors.ts'
@@ -18,7 +19,7 @@ import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from
 import { createApiRoutes } from '../api-routes.ts'
 import { ConfirmQuery, DetailView } from '../sign-in/sign-in.routes.ts'
 import {
-  EditBody,
+  editBody,
   FoundUsersView,
   foundUsersView,
   NewUserBody,
@@ -52,12 +53,13 @@ const EDIT_RESPONSE = {
 export function userRoutes(
   app: App,
   { users, passwordChange, limiter }: UserParts,
-  { confirmsEmail }: { readonly confirmsEmail: boolean },
+  { confirmsEmail, languages }: { readonly confirmsEmail: boolean; readonly languages: Languages },
 ): void {
   const api = createApiRoutes(app, 'Users')
+  const EditBody = editBody(languages)
 
-  async function edit(actor: Actor, userId: number, { email, password, first_name, last_name }: Static<typeof EditBody>) {
-    const changed = { email, password, firstName: first_name, lastName: last_name }
+  async function edit(actor: Actor, userId: number, { first_name, last_name, ...others }: Static<typeof EditBody>) {
+    const changed = { ...others, firstName: first_name, lastName: last_name }
     return profileView(await (confirmsEmail ? users.editAndConfirm : users.edit)(actor, userId, changed))
   }
 

@@ -1,4 +1,5 @@
 import { SEARCH_DEFAULTS, SEARCH_FIELDS, SEARCH_MAX_SIZE, SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
+import { ALL_LANGUAGES, type Language, type Languages } from '../../../model/language.ts'
 import { type FoundUsers, OWN_ACCOUNT, type OwnAccount, PROFILE, USER, type User, type UserSearch } from '../../../model/user.ts'
 import {
   defaulted,
@@ -9,6 +10,7 @@ import {
   integer,
   LastName,
   NewPassword,
+  nullable,
   type Static,
   Type,
   text,
@@ -51,15 +53,21 @@ export const SearchQuery = Type.Object({
   ),
 })
 
-export const EditBody = Type.Object(
-  {
-    email: Type.Optional(Email),
-    password: Type.Optional(NewPassword),
-    first_name: Type.Optional(FirstName),
-    last_name: Type.Optional(LastName),
-  },
-  { title: 'UserEdit', description: 'Omitted fields keep their values. At least one field is required.', atLeastOne: true },
-)
+/** The changes of an account, with the languages that it may have. */
+export function editBody(languages: Languages) {
+  const description = 'The language of account pages and mails. With null, pages have that of the browser.'
+  const LanguageName = Type.Enum([...languages], { clearable: true, description })
+  return Type.Object(
+    {
+      email: Type.Optional(Email),
+      password: Type.Optional(NewPassword),
+      first_name: Type.Optional(FirstName),
+      last_name: Type.Optional(LastName),
+      language: Type.Optional(Type.Unsafe<Language | null>(LanguageName)),
+    },
+    { title: 'UserEdit', description: 'Omitted fields keep their values. At least one field is required.', atLeastOne: true },
+  )
+}
 export const PasswordBody = Type.Object({ password: NewPassword }, { title: 'NewPassword', description: 'The new password of an account.' })
 export const OwnPasswordBody = Type.Object(
   { password: GivenPassword },
@@ -94,7 +102,7 @@ export const OwnAccountQuery = Type.Object({
   details: defaulted(
     Type.Boolean({
       default: false,
-      description: 'Whether to add `id`, `role`, `verified`, `banned`, `created_at` and `second_factor`.',
+      description: 'Whether to add `id`, `role`, `verified`, `banned`, `created_at`, `second_factor` and `language`.',
     }),
   ),
 })
@@ -128,6 +136,9 @@ export const OwnAccountView = Type.Object(
     verified: Type.Optional(STATE_FIELDS.verified),
     created_at: Type.Optional(text('When the account was created, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' })),
     second_factor: Type.Optional(flag('Whether the user has codes of an app or a passkey.', false)),
+    language: Type.Optional(
+      nullable(Type.Enum([...ALL_LANGUAGES], { description: 'The language of pages and mails; null if none is known.' })),
+    ),
   },
   { title: 'OwnAccount', description: 'What users see of their own account.' },
 )

@@ -45,7 +45,8 @@ const FIND_USERS = statement(
 )
 const LOCK_STATES = statement(
   {
-    postgres: `select ${STATE.columns} from users where email_key in (${GIVEN_TEXTS.postgres}) order by id for update`,
+    // With `in`, PostgreSQL may read all users for each batch of an import.
+    postgres: `select ${STATE.columns} from users where email_key = any (array(${GIVEN_TEXTS.postgres})) order by id for update`,
     sqlite: `select ${STATE.columns} from users where email_key in (${GIVEN_TEXTS.sqlite})`,
   },
   STATE.fromRow,

@@ -1,3 +1,4 @@
+import type { Language } from '../../../model/language.ts'
 import {
   type ClaimedMail,
   type LinkMailKind,
@@ -7,7 +8,7 @@ import {
   type OutboxMail,
   QUEUED_MAIL,
 } from '../../../model/mail.ts'
-import { type Profile, USER, USER_SECRETS } from '../../../model/user.ts'
+import { type Profile, USER, USER_LANGUAGE, USER_SECRETS } from '../../../model/user.ts'
 import { type Database, type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
 import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
 import { finds, lists } from '../../repository-functions.ts'
@@ -26,6 +27,8 @@ export type Recipient = {
   readonly profile: Profile
   readonly to: string
   readonly version: number
+  /** That of the owner of the account, if it is known. */
+  readonly language?: Language | undefined
 }
 
 export const {
@@ -49,7 +52,7 @@ const OUTAGE = 'away: '
 // A mail that was given up is tried again.
 const MERGE = `
   on conflict (kind, recipient) do update
-  set revision = outbox.revision + 1, requested_at = excluded.requested_at, address = excluded.address,
+  set revision = outbox.revision + 1, requested_at = excluded.requested_at, address = excluded.address, language = excluded.language,
     due_at = case when outbox.failed_at is null then outbox.due_at else excluded.due_at end,
     attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
     last_error = null, failed_at = null`
@@ -68,7 +71,7 @@ const CLAIM = statement(
   QUEUED_MAIL.fromRow,
 )
 const FIND_RECIPIENT = statement<RecipientRow>(`
-  select ${USER.columns}, ${USER_SECRETS.columns}, email_changes.email as new_email, email_changes.version as change_version
+  select ${USER.columns}, ${USER_SECRETS.columns}, ${USER_LANGUAGE.columns}, email_changes.email as new_email, email_changes.version as change_version
   from users left join email_changes on email_changes.user_id = users.id where users.email_key = $1 and ${isWanted('$2')}`)
 const REMOVE = statement('delete from outbox where id = $1 and revision = $2')
 const GIVE_UP = statement(`
@@ -79,17 +82,17 @@ const MEASURE = statement<{ depth: number; oldest: number | null }>(`
     and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
 
 const QUEUE_NOTICE = statement(`
-  insert into outbox (kind, recipient, requested_at, due_at, address)
-  select $1, coalesce($4, email_key), $3, $3, coalesce($5, email) from users where id = $2
+  insert into outbox (kind, recipient, requested_at, due_at, address, language)
+  select $1, coalesce($4, email_key), $3, $3, coalesce($5, email), language from users where id = $2
   ${MERGE}`)
 // An edit may name the address that the account already has.
 const QUEUE_NOTICE_OF_ADDRESS = statement(`
-  insert into outbox (kind, recipient, requested_at, due_at, address)
-  select 'email_changed', $3, $2, $2, $4 from users where id = $1 and email_key <> $3
+  insert into outbox (kind, recipient, requested_at, due_at, address, language)
+  select 'email_changed', $3, $2, $2, $4, language from users where id = $1 and email_key <> $3
   ${MERGE}`)
 const QUEUE_NOTICE_OF_KEY = statement(`
-  insert into outbox (kind, recipient, requested_at, due_at, address, detail)
-  select 'key_leaked', users.email_key, $2, $2, users.email, coalesce(api_keys.prefix, '') || ' ' || api_keys.name
+  insert into outbox (kind, recipient, requested_at, due_at, address, language, detail)
+  select 'key_leaked', users.email_key, $2, $2, users.email, users.language, coalesce(api_keys.prefix, '') || ' ' || api_keys.name
   from api_keys join users on users.id = api_keys.user_id where api_keys.id = $1
   ${MERGE}, detail = outbox.detail || $3 || excluded.detail`)
 
@@ -143,7 +146,7 @@ export async function findRecipient(db: Queries, recipient: string, kind: LinkMa
   if (row === undefined) return undefined
   const user = USER.fromRow(row)
   const { emailVersion, resetVersion } = USER_SECRETS.fromRow(row)
-  const of = { kind, id: user.id, profile: user, to: user.email }
+  const of = { kind, id: user.id, profile: user, to: user.email, ...USER_LANGUAGE.fromRow(row) }
   switch (kind) {
     case 'verify':
       return { ...of, version: emailVersion }

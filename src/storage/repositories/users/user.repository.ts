@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { entity, type ValuesOf } from '../../../model/entity.ts'
+import type { Language } from '../../../model/language.ts'
 import {
   OWN_ACCOUNT,
   type OwnAccount,
@@ -36,6 +37,7 @@ const UPDATE = statement(
     foreign_kind = case when $4 is null then foreign_kind end,
     first_name = coalesce($5, first_name), first_name_folded = coalesce($6, first_name_folded),
     last_name = coalesce($7, last_name), last_name_folded = coalesce($8, last_name_folded),
+    language = nullif(coalesce($9, language), ''),
     email_version = email_version + case when email <> $2 then 1 else 0 end,
     reset_version = reset_version + case when email <> $2 or $4 is not null then 1 else 0 end
   where id = $1 returning ${USER.columns}`,
@@ -101,21 +103,26 @@ export async function lockAccounts(tx: Transaction, id: number, otherId: number)
   await tx.all(LOCK_ACCOUNTS, id, otherId)
 }
 
-export type UserChanges = Readonly<Partial<Record<'email' | 'emailKey' | 'passwordHash' | 'firstName' | 'lastName', string | undefined>>>
+export type UserChanges = Readonly<
+  Partial<Record<'email' | 'emailKey' | 'passwordHash' | 'firstName' | 'lastName', string | undefined>>
+> & {
+  /** Null forgets it. */
+  readonly language?: Language | null | undefined
+}
 
 /** Changes only the given fields. Returns undefined if there is no such user; throws UniqueViolation if the address is taken. */
 export function updateUser(tx: Transaction, id: number, changed: UserChanges): Promise<User | undefined> {
-  const { email = null, emailKey = null, passwordHash = null, firstName = null, lastName = null } = changed
+  const { email = null, emailKey = null, passwordHash = null, firstName = null, lastName = null, language } = changed
   const names = [firstName, firstName && fold(firstName), lastName, lastName && fold(lastName)]
-  return tx.first(UPDATE, id, email, emailKey, passwordHash, ...names)
+  return tx.first(UPDATE, id, email, emailKey, passwordHash, ...names, language === undefined ? null : (language ?? ''))
 }
 
 /**
  * Verifies an account for the person whom its address belongs to, and ends its password, its factors and everything that was mailed for it.
  * Returns true for exactly one of any number of parallel calls.
  */
-export const takeOverUser = changes<Transaction, [id: number, noPassword: string]>(`
-  update users set verified = true, password_hash = $2, foreign_kind = null, totp = false, passkeys = 0,
+export const takeOverUser = changes<Transaction, [id: number, noPassword: string, language: Language | null]>(`
+  update users set verified = true, language = coalesce($3, language), password_hash = $2, foreign_kind = null, totp = false, passkeys = 0,
     email_version = email_version + 1, reset_version = reset_version + 1
   where id = $1 and verified = false and banned = false`)
 

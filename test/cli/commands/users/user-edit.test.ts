@@ -91,8 +91,12 @@ test('user edit changes the fields that are given, by the rules of the API', asy
   refusedWith(
     await line.run(['user', 'edit', '2']),
     2,
-    'missing option: give at least one of --email <address>, --first-name <name>, --last-name <name>',
+    'missing option: give at least one of --email <address>, --first-name <name>, --last-name <name>, --language <language>',
   )
+  done(await line.run(['user', 'edit', '2', '--language', 'de']), 'changed the language of user 2 (Robert@example.com)\n')
+  assert.equal((json(await line.run(['user', 'show', '2', '--json'])) as { language: string }).language, 'de')
+  const narrowed = await line.run(['user', 'edit', '2', '--language', 'es'], '', { LANGUAGES: 'en,de' })
+  refusedWith(narrowed, 1, '--language: should be one of en, de')
   refusedWith(await line.run(['user', 'edit', '9', '--first-name', 'x']), 1, 'there is no such user')
   assert.equal((await findUserById(db, 2))?.firstName, 'Rob')
 })

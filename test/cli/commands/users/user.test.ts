@@ -37,7 +37,7 @@ test('user show finds an account by its id and by its address in any case', asyn
   const line = await commandLine(t)
   await threeAccounts(line)
   for (const reference of ['2', 'bob@EXAMPLE.com'])
-    assert.deepEqual(json(await line.run(['user', 'show', reference, '--json'])), { ...BOB, second_factor: NONE })
+    assert.deepEqual(json(await line.run(['user', 'show', reference, '--json'])), { ...BOB, second_factor: NONE, language: null })
   refusedWith(await line.run(['user', 'show', '4']), 1, 'there is no such user')
   refusedWith(await line.run(['user', 'show', '9'.repeat(30)]), 1, 'there is no such user')
   refusedWith(await line.run(['user', 'show', 'dan@example.com']), 1, 'there is no such user')
