@@ -1,6 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Config, ConfigError } from '../config/load.ts'
+import { countTemplates } from '../delivery/mail/template.ts'
 import { openBranding } from '../process/branding.ts'
 import { secretKeyFile } from '../process/secrets.ts'
 import { formerSecretsFile } from '../security/secret-key.ts'
@@ -69,7 +70,7 @@ export async function checkBranding(config: Config): Promise<readonly Finding[]>
   if (brandColor === undefined && brandLogo === undefined && templatesDir === undefined) return []
   try {
     const { templates } = await openBranding(config)
-    const parts = Object.values(templates).flatMap((template) => Object.keys(template)).length
+    const parts = countTemplates(templates)
     return BRANDING.ok(templatesDir === undefined ? 'valid' : `valid; ${counted(parts, 'text')} of mails in ${templatesDir}`)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

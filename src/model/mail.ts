@@ -22,7 +22,7 @@ export const NOTICE_KINDS = [
   'recovery_code_used',
 ] as const
 /**
- * Every mail that the service sends. A kind also has its texts (delivery/mail/messages.ts or notices.ts) and its placeholders
+ * Every mail that the service sends. A kind also has its texts (delivery/mail/texts) and its placeholders
  * (delivery/mail/template.ts).
  */
 export const MAIL_KINDS = [...LINK_MAIL_KINDS, ...NOTICE_KINDS] as const

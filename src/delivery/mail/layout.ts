@@ -1,7 +1,10 @@
 import type { Brand, BrandColors } from '../../model/brand.ts'
+import type { Language } from '../../model/language.ts'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
+import { TEXTS } from './texts/texts.ts'
 
 export type MailContent = {
+  readonly language: Language
   readonly title: string
   readonly heading: string
   readonly greeting: string
@@ -45,10 +48,10 @@ export function htmlBody(content: MailContent, brand: Brand): string {
   return renderHtml(mailPage(content, brand))
 }
 
-function mailPage({ title, heading, greeting, intro, items = [], link, notes, footer }: MailContent, brand: Brand): Html {
+function mailPage({ language, title, heading, greeting, intro, items = [], link, notes, footer }: MailContent, brand: Brand): Html {
   const { light, dark } = brand.colors ?? MAIL_COLORS
   return html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
@@ -91,7 +94,7 @@ ${paragraph('body', 'margin:0 0 26px;font-size:16px;line-height:25px;color:#333d
 ${items.map((item) => paragraph('body', 'margin:0 0 12px;padding:0 0 0 14px;border-left:3px solid #c9d0da;font-size:16px;line-height:25px;color:#333d4b', item))}
 ${link === undefined ? '' : button(link, light)}
 ${notes.map((note) => paragraph('note', 'margin:0 0 8px;font-size:14px;line-height:21px;color:#5b6472', note))}
-${link === undefined ? '' : plainLink(link.url, light)}
+${link === undefined ? '' : plainLink(link.url, TEXTS[language].plainLink, light)}
 </td></tr>
 <tr><td class="footer" style="padding:18px 4px 0;${FONT};font-size:12px;line-height:18px;color:#6a7380">${footer}</td></tr>
 </table>
@@ -119,10 +122,10 @@ function button({ action, url }: NonNullable<MailContent['link']>, light: BrandC
 </table>`
 }
 
-function plainLink(url: string, light: BrandColors['light']): Html {
+function plainLink(url: string, label: string, light: BrandColors['light']): Html {
   return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:20px 0 0">
 <tr><td class="rule" style="padding:20px 0 0;border-top:1px solid #e2e6ec;${FONT}">
-${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b6472', 'If the button does not work, copy this link into your browser:')}
+${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b6472', label)}
 <p style="margin:0;font-size:13px;line-height:20px;word-break:break-all"><a class="link" href="${url}" style="color:${light.text};text-decoration:underline">${url}</a></p>
 </td></tr>
 </table>`

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { type Brand, NO_BRAND } from '../../model/brand.ts'
-import type { Claimed, ClaimedMail, LinkMailKind } from '../../model/mail.ts'
+import { ALL_LANGUAGES, type Language, type Languages } from '../../model/language.ts'
+import type { Claimed, ClaimedMail, LinkMailKind, MailKind } from '../../model/mail.ts'
 import type { Profile } from '../../model/user.ts'
 import { LIFETIME_MINUTES } from '../../security/token.ts'
 import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './layout.ts'
-import { type ClaimedNotice, isSafeName, noticeItems, noticeTexts, noticeTime } from './notices.ts'
-import { fillHtml, fillSubject, fillText, NO_TEMPLATES, type PlaceholderValues, type Templates } from './template.ts'
+import { type ClaimedNotice, isSafeName, noticeItems } from './notices.ts'
+import { fillHtml, fillSubject, fillText, NO_TEMPLATES, type PlaceholderValues, type Templates, templatesFor } from './template.ts'
+import { TEXTS } from './texts/texts.ts'
 import type { Mailbox, MailImage, MailMessage } from './transport.ts'
 
 export type Letterhead = {
@@ -15,25 +17,58 @@ export type Letterhead = {
   /** Without the account pages, a sign-in mail has its code only. */
   readonly accountPagesEnabled?: boolean
   readonly brand?: Brand
+  /** The first is for everybody whose language is not known or not among them. */
+  readonly languages?: Languages
   /** The files of the operator that replace built-in texts. */
   readonly templates?: Templates
 }
 
-/** The account that a mail is about, and the address that it goes to, as it was typed. */
-type Addressee = { readonly profile: Profile; readonly to: string }
+const PATHS: Readonly<Record<LinkMailKind, string>> = {
+  verify: '/verify/',
+  reset: '/reset-password/',
+  email_change: '/confirm-email/',
+  sign_in: '/account/email-sign-in',
+  invitation: '/account/invitation',
+}
+
+/** What a mail is for, in the output of a terminal, which is English. */
+const PURPOSES: Readonly<Record<MailKind, string>> = {
+  verify: 'verify your address',
+  reset: 'reset your password',
+  email_change: 'confirm your new address',
+  sign_in: 'sign in',
+  invitation: 'accept the invitation',
+  password_changed: 'your password was changed',
+  email_changed: 'your address was changed',
+  admin_role: 'your account is an admin',
+  key_leaked: 'an API key was found in public',
+  factor_added: 'codes from an app were set up',
+  factor_removed: 'codes from an app were turned off',
+  factor_reset: 'your second factor was reset',
+  passkey_added: 'a passkey was added',
+  passkey_removed: 'a passkey was removed',
+  provider_connected: 'an account of another provider was connected',
+  provider_disconnected: 'an account of another provider was disconnected',
+  recovery_code_used: 'a recovery code was used',
+}
+
+/** The account that a mail is about, its language, and the address that the mail goes to, as it was typed. */
+type Addressee = { readonly profile: Profile; readonly to: string; readonly language?: Language | undefined }
 /** What gives access: the token in the link and, in a sign-in mail, a code. */
 type Access = { readonly token: string; readonly code?: string }
 
 export function writeMail(
   letterhead: Letterhead,
   mail: Claimed<LinkMailKind>,
-  { profile: user, to }: Addressee,
+  { profile: user, to, language: known }: Addressee,
   { token, code }: Access,
   now: number,
 ): MailMessage {
-  const { path, action, note, ...texts } = linkTexts(mail.kind, letterhead.apiTitle, to)
-  const lifetime = formatDuration(LIFETIME_MINUTES[mail.kind])
-  const url = `${letterhead.baseUrl}${path}?code=${encodeURIComponent(token)}`
+  const language = languageOf(letterhead, known)
+  const texts = TEXTS[language]
+  const { subject, heading, intro, action, note } = texts.mails[mail.kind]
+  const lifetime = texts.duration(LIFETIME_MINUTES[mail.kind])
+  const url = `${letterhead.baseUrl}${PATHS[mail.kind]}?code=${encodeURIComponent(token)}`
   // A new address may belong to a stranger, who learns nothing about the account.
   const isNamed = to === user.email
   const values = {
@@ -45,37 +80,62 @@ export function writeMail(
     ...(code !== undefined && { code }),
   }
   const hasLink = code === undefined || letterhead.accountPagesEnabled !== false
+  const works = code === undefined ? texts.linkWorks : hasLink ? texts.eitherWorks : texts.codeWorks
+  const names = { title: letterhead.apiTitle, email: to }
   return compose(letterhead, mail, to, now, {
-    ...texts,
-    subject: `${texts.heading} for ${letterhead.apiTitle}`,
-    greeting: isNamed && isSafeName(user.firstName) ? `Hello ${user.firstName},` : 'Hello,',
+    language,
+    subject: subject(names),
+    heading,
+    intro: intro(names),
+    greeting: isNamed && isSafeName(user.firstName) ? texts.greetingTo(user.firstName) : texts.greeting,
     ...(code !== undefined && { items: [code] }),
     ...(hasLink && { link: { action, url } }),
-    notes: [`${code === undefined ? 'The link works' : hasLink ? 'Either works' : 'The code works'} once, within ${lifetime}.`, note],
+    notes: [works(lifetime), note],
     values,
   })
 }
 
-/** Writes a notice to the address that the account had when it was queued. */
+/**
+ * Writes a notice to the address that the account had when it was queued. It has no link: a reader must not get used to mails about security
+ * that lead to a page with a password field.
+ */
 export function writeNotice(letterhead: Letterhead, mail: ClaimedNotice, now: number): MailMessage {
   const to = mail.address ?? mail.recipient
-  const values = { first_name: to, last_name: '', time: noticeTime(mail), keys: noticeItems(mail).join(', ') }
-  return compose(letterhead, mail, to, now, { ...noticeTexts(mail, letterhead.apiTitle, to), greeting: 'Hello,', values })
+  const language = languageOf(letterhead, mail.language)
+  const texts = TEXTS[language]
+  const { subject, heading, intro, notes } = texts.notices[mail.kind]
+  const items = noticeItems(mail, texts)
+  const time = texts.time(mail.requestedAt)
+  const names = { title: letterhead.apiTitle, email: to, time }
+  return compose(letterhead, mail, to, now, {
+    language,
+    subject: subject(names),
+    heading,
+    greeting: texts.greeting,
+    intro: intro(names),
+    ...(mail.kind === 'key_leaked' && { items }),
+    notes: notes(names),
+    values: { first_name: to, last_name: '', time, keys: items.join(', ') },
+  })
+}
+
+/** The language of an account, or the first one of the settings if it is not known or not among them. */
+function languageOf({ languages = ALL_LANGUAGES }: Letterhead, known: Language | undefined): Language {
+  return languages.find((language) => language === known) ?? languages[0]
 }
 
 type Composition = Omit<MailContent, 'title' | 'footer'> & {
-  readonly purpose: string
   readonly subject: string
   readonly values: PlaceholderValues
 }
 
 function compose(letterhead: Letterhead, mail: ClaimedMail, to: string, now: number, composition: Composition): MailMessage {
   const { apiTitle, mailFrom, brand = NO_BRAND, templates = NO_TEMPLATES } = letterhead
-  const { purpose, subject, values: ownValues, ...texts } = composition
-  const footer = `This mail was sent by ${apiTitle} to ${to}. Please do not reply: replies are not read.`
-  const content: MailContent = { ...texts, title: apiTitle, footer }
+  const { subject, values: ownValues, ...texts } = composition
+  const { language } = texts
+  const content: MailContent = { ...texts, title: apiTitle, footer: TEXTS[language].footer({ title: apiTitle, email: to }) }
   const from = parseMailbox(mailFrom)
-  const template = templates[mail.kind] ?? {}
+  const { template, isInLanguage } = templatesFor(templates, language, mail.kind)
   const { light } = brand.colors ?? MAIL_COLORS
   const colors = { brand_color: light.fill, brand_text_color: light.onFill }
   const values = { title: apiTitle, email: to, ...colors, logo: LOGO_ADDRESS, ...ownValues }
@@ -89,69 +149,15 @@ function compose(letterhead: Letterhead, mail: ClaimedMail, to: string, now: num
     text: template.text === undefined ? textBody(content) : fillText(template.text, values),
     html,
     images: imagesOf(html, brand),
-    purpose,
+    purpose: PURPOSES[mail.kind],
     link: content.link?.url,
-  }
-}
-
-function linkTexts(kind: LinkMailKind, apiTitle: string, email: string) {
-  switch (kind) {
-    case 'verify':
-      return {
-        path: '/verify/',
-        purpose: 'verify your address',
-        heading: 'Verify your email address',
-        intro: `Welcome to ${apiTitle}. To activate your account, open the link below and confirm that ${email} is your address.`,
-        action: 'Verify email address',
-        note: 'If you did not create this account, ignore this mail. The account cannot be used without the link.',
-      }
-    case 'reset':
-      return {
-        path: '/reset-password/',
-        purpose: 'reset your password',
-        heading: 'Reset your password',
-        intro: `We received a request to reset the ${apiTitle} password for ${email}. Open the link below to choose a new password.`,
-        action: 'Choose a new password',
-        note: 'If you did not request this, ignore this mail. Your password stays the same. Do not share the link with anyone.',
-      }
-    case 'email_change':
-      return {
-        path: '/confirm-email/',
-        purpose: 'confirm your new address',
-        heading: 'Confirm your new email address',
-        intro: `We received a request to use ${email} as the address of a ${apiTitle} account. Open the link below to confirm that it is your address.`,
-        action: 'Confirm email address',
-        note: 'If you did not request this, ignore this mail and do not open the link. No account uses your address without it.',
-      }
-    case 'sign_in':
-      return {
-        path: '/account/email-sign-in',
-        purpose: 'sign in',
-        heading: 'Your sign-in code',
-        intro: `We received a request to sign in to ${apiTitle} as ${email}. Enter this code where you asked to sign in, or open the link:`,
-        action: 'Sign in',
-        note: 'If you did not request this, ignore this mail. Nobody can sign in without the code or the link. Do not share them with anyone.',
-      }
-    case 'invitation':
-      return {
-        path: '/account/invitation',
-        purpose: 'accept the invitation',
-        heading: 'Your invitation',
-        intro: `You are invited to ${apiTitle} with the address ${email}. Open the link below to choose a password and to sign in.`,
-        action: 'Accept the invitation',
-        note: 'If you did not expect this, ignore this mail. There is no account until you accept.',
-      }
+    language: isInLanguage ? language : undefined,
   }
 }
 
 function imagesOf(html: string, { logo }: Brand): readonly MailImage[] {
   if (logo?.type !== 'png' || !html.includes(LOGO_ADDRESS)) return []
   return [{ id: LOGO_ADDRESS.replace('cid:', ''), fileName: 'logo.png', contentType: 'image/png', bytes: logo.bytes }]
-}
-
-function formatDuration(minutes: number): string {
-  if (minutes % (24 * 60) === 0 && minutes > 24 * 60) return `${minutes / (24 * 60)} days`
-  return minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`
 }
 
 /** Parses `Name <address>`, with or without quotes around the name, or a bare address. */

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ALL_LANGUAGES, isLanguage, type Language } from '../../model/language.ts'
 import { MAIL_KINDS, type MailKind } from '../../model/mail.ts'
 import { explainUnreadable } from '../../shared/errors.ts'
 import { html, renderHtml } from '../../shared/html.ts'
@@ -180,8 +181,27 @@ function misplaced(text: string, start: number, allowed: readonly string[], plac
     .map(({ 0: placeholder, index }) => ({ at: start + index, message: `${placeholder} should not be in ${place}` }))
 }
 
-/** The templates of the operator, by kind and part of a mail. A part without a template keeps its built-in text. */
-export type Templates = Readonly<Partial<Record<MailKind, Readonly<Partial<Record<MailPart, Template>>>>>>
+type TemplatesOfMail = Readonly<Partial<Record<MailPart, Template>>>
+type TemplatesOfFolder = Readonly<Partial<Record<MailKind, TemplatesOfMail>>>
+
+/**
+ * The templates of the operator, by kind and part of a mail, for every language, and those for one. A part without a template keeps its
+ * built-in text.
+ */
+export type Templates = TemplatesOfFolder & Readonly<Partial<Record<Language, TemplatesOfFolder>>>
+
+/** The templates of a mail: those for its language come first. `isInLanguage`: whether none is used that is for every language. */
+export function templatesFor(templates: Templates, language: Language, kind: MailKind) {
+  const ofLanguage = templates[language]?.[kind] ?? {}
+  const common = templates[kind] ?? {}
+  return { template: { ...common, ...ofLanguage }, isInLanguage: Object.keys(common).every((part) => part in ofLanguage) }
+}
+
+/** How many texts the templates replace. */
+export function countTemplates(templates: Templates): number {
+  const folders: readonly TemplatesOfFolder[] = [templates, ...ALL_LANGUAGES.map((language) => templates[language] ?? {})]
+  return folders.flatMap((folder) => MAIL_KINDS.flatMap((kind) => Object.keys(folder[kind] ?? {}))).length
+}
 
 export const NO_TEMPLATES: Templates = {}
 
@@ -189,14 +209,24 @@ export const NO_TEMPLATES: Templates = {}
 const MAX_BYTES = 102_400
 const FILES = MAIL_KINDS.flatMap((kind) => MAIL_PARTS.map((part) => ({ kind, part, name: templateFileName(kind, part) })))
 
-/** Reads the files of TEMPLATES_DIR. The errors are one line each and begin with the file and the line. */
-export async function openTemplates(
-  folder: string,
-  { hasLogo }: { readonly hasLogo: boolean },
-): Promise<{ templates: Templates; errors: readonly string[] }> {
+type OpenOptions = { readonly hasLogo: boolean }
+
+/** Reads the files of TEMPLATES_DIR and of its folders for one language. The errors are one line each and begin with the file and the line. */
+export async function openTemplates(folder: string, options: OpenOptions): Promise<{ templates: Templates; errors: readonly string[] }> {
   const errors: string[] = []
+  const names = await namesIn(folder, errors)
+  const files = names.filter((name) => !isLanguage(name))
+  let templates: Templates = await openFolder(folder, files, options, errors)
+  for (const language of names.filter(isLanguage)) {
+    const inside = join(folder, language)
+    templates = { ...templates, [language]: await openFolder(inside, await namesIn(inside, errors), options, errors) }
+  }
+  return { templates, errors }
+}
+
+async function openFolder(folder: string, names: readonly string[], { hasLogo }: OpenOptions, errors: string[]) {
   const templates: Partial<Record<MailKind, Partial<Record<MailPart, Template>>>> = {}
-  for (const name of await namesIn(folder, errors)) {
+  for (const name of names) {
     const file = join(folder, name)
     const found = FILES.find((candidate) => candidate.name === name)
     if (found === undefined) {
@@ -209,7 +239,7 @@ export async function openTemplates(
     errors.push(...problems.map(({ line, message }) => `${file}:${line}: ${message}`))
     templates[found.kind] = { ...templates[found.kind], [found.part]: template }
   }
-  return { templates, errors }
+  return templates
 }
 
 /** Hidden files are ignored: version control, editors and mounted volumes create them. */

@@ -20,6 +20,8 @@ export function writeTestMail({ apiTitle, mailFrom, baseUrl }: Sender, to: strin
     html: `${renderHtml(html`<p>${text}</p>`)}\n`,
     purpose: 'a test',
     link: baseUrl,
+    // Like the console and the command line, which send it.
+    language: 'en',
   }
 }
 

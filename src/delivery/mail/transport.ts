@@ -1,4 +1,5 @@
 import type { SendMailOptions } from 'nodemailer'
+import type { Language } from '../../model/language.ts'
 
 export type MailMessage = {
   readonly messageId: string
@@ -12,6 +13,8 @@ export type MailMessage = {
   readonly purpose: string
   readonly link: string | undefined
   readonly images?: readonly MailImage[]
+  /** In which all of its texts are written, if that is known. */
+  readonly language?: Language | undefined
 }
 
 /** The HTML part refers to it as `cid:` and its id. */
@@ -61,7 +64,7 @@ export class MailError extends Error {
 }
 
 /** The options of nodemailer for both transports. Addresses are passed as objects: as text they would be parsed, and one could become two. */
-export function toSendOptions({ messageId, date, from, to, subject, text, html, images = [] }: MailMessage): SendMailOptions {
+export function toSendOptions({ messageId, date, from, to, subject, text, html, images = [], language }: MailMessage): SendMailOptions {
   return {
     messageId,
     date,
@@ -80,7 +83,11 @@ export function toSendOptions({ messageId, date, from, to, subject, text, html, 
     })),
     textEncoding: 'quoted-printable',
     // Suppresses automatic replies (RFC 3834; the second header is for Exchange).
-    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    headers: {
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+      ...(language && { 'Content-Language': language }),
+    },
     disableFileAccess: true,
     disableUrlAccess: true,
   }
