@@ -290,6 +290,17 @@ const BAD: Readonly<Record<string, readonly string[]>> = {
   KEY_PREFIX: ['a', 'abcdefghijklmnopq', 'LK', 'l_k', 'l k', 'lk-', 'ké'],
 }
 
+test('LANGUAGES has known names, each once', () => {
+  assert.deepEqual(loadConfig({ LANGUAGES: ' DE, fr ' }).languages, ['de', 'fr'])
+  for (const text of ['it', 'de,,fr', 'de,de', 'de fr', 'en-GB', ','])
+    assert.throws(
+      () => loadConfig({ LANGUAGES: text }),
+      (error) =>
+        error instanceof ConfigError && error.errors.every((line) => line.startsWith('LANGUAGES: should be some of en, de, fr, es')),
+      text,
+    )
+})
+
 test('an empty environment results in the defaults', () => {
   assert.deepEqual(loadConfig({}), {
     host: '127.0.0.1',

@@ -10,7 +10,7 @@ import { type DatabaseKind, temporaryFolder, test } from '../../support/database
 import { type CommandLine, commandLine, done, json, refusedWith } from '../../support/processes/command-line.ts'
 
 const USERS = statement(
-  'select id, email, email_key, password_hash, foreign_kind, first_name, first_name_folded, last_name, role, plan, created_at, last_login_at from users order by id',
+  'select id, email, email_key, password_hash, foreign_kind, first_name, first_name_folded, last_name, role, plan, language, created_at, last_login_at from users order by id',
 )
 const FLAGS = statement<{ banned: unknown; verified: unknown }>('select banned, verified from users order by id')
 const KEYS = statement(
@@ -56,6 +56,7 @@ async function fill(t: TestContext, line: CommandLine): Promise<{ readonly curre
     await line.run(['user', 'plan', 'cem@example.com', 'pro'], '', { PLANS: 'free=60/m pro=600/m' }),
     'user 3 (Cem@example.com) has the plan pro: 600/m\n',
   )
+  await line.run(['user', 'edit', 'cem@example.com', '--language', 'fr'])
   const db = await line.database()
   await db.run(USE)
   await db.run(LOG_IN)
@@ -97,7 +98,7 @@ nodeTest('accounts that move from SQLite to PostgreSQL and back are equal, and t
     readFileSync(files[0], 'utf8'),
     /"data":\{"profile":\{"__proto__":\{"a":\[null\]\},"\\u0000\\ud800":"é😀"\},"app":\{"tenant":"acme"\}\}/,
   )
-  assert.match(readFileSync(files[0], 'utf8'), /"email":"Cem@example\.com".*"plan":"pro".*"limit":"10\/m"/)
+  assert.match(readFileSync(files[0], 'utf8'), /"email":"Cem@example\.com".*"plan":"pro","language":"fr".*"limit":"10\/m"/)
   for (const line of [second, third]) {
     const db = await line.database()
     assert.deepEqual(await contentOf(db), before)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openTemplates } from '../../../../src/delivery/mail/template.ts'
+import { countTemplates, openTemplates } from '../../../../src/delivery/mail/template.ts'
 import { MAIL_KINDS } from '../../../../src/model/mail.ts'
 import { temporaryFolder } from '../../../support/databases/databases.ts'
 
@@ -63,6 +63,23 @@ test('a file that cannot be used is reported', async (t) => {
   symlinkSync(join(folder, 'nowhere'), join(folder, 'reset.txt'))
   const { errors } = await openTemplates(folder, { hasLogo: false })
   assert.deepEqual(errors, [`${folder}/reset.txt:1: does not exist`, `${folder}/verify.txt:1: should be a file`])
+})
+
+test('a folder with the name of a language has templates for it, with the same rules', async (t) => {
+  const folder = temporaryFolder(t)
+  for (const name of ['de', 'it']) mkdirSync(join(folder, name))
+  writeFileSync(join(folder, 'reset.subject.txt'), 'Reset')
+  writeFileSync(join(folder, 'de', 'verify.subject.txt'), 'Willkommen')
+  writeFileSync(join(folder, 'de', 'verfy.txt'), '')
+  writeFileSync(join(folder, 'fr'), '')
+  const { templates, errors } = await openTemplates(folder, { hasLogo: false })
+  assert.deepEqual(templates, { reset: { subject: ['Reset'] }, de: { verify: { subject: ['Willkommen'] } }, fr: {} })
+  assert.equal(countTemplates(templates), 2)
+  assert.deepEqual(errors, [
+    `${folder}/it:1: is not the name of a template; the names are ${NAMES}`,
+    `${folder}/de/verfy.txt:1: is not the name of a template; the names are ${NAMES}`,
+    `${folder}/fr is not a folder`,
+  ])
 })
 
 test('a folder that cannot be read is reported', async (t) => {
