@@ -4,7 +4,7 @@ import { durationIn, pluralIn, timeIn } from './formats.ts'
 const plural = pluralIn('de')
 const FINE = 'Wenn du das selbst warst oder darum gebeten hast, musst du nichts tun.'
 const INTRUDER =
-  'Wenn du es nicht warst: Ändere sofort dein Passwort. Das beendet alle anderen Sitzungen. Prüfe dann, womit man sich bei deinem Konto anmelden kann.'
+  'Wenn du es nicht warst: Ändere sofort dein Passwort. Das beendet alle anderen Sitzungen. Prüfe dann, womit man sich an deinem Konto anmelden kann.'
 
 export const DE: MailTexts = {
   duration: durationIn('de'),
@@ -106,14 +106,14 @@ export const DE: MailTexts = {
       subject: ({ title }) => `Codes aus einer App wurden eingerichtet: dein Konto bei ${title}`,
       heading: 'Codes aus einer App wurden eingerichtet',
       intro: ({ title, email, time }) =>
-        `Für die Anmeldung beim Konto mit der Adresse ${email} bei ${title} wurden am ${time} Codes aus einer App oder neue Wiederherstellungscodes eingerichtet.`,
+        `Für die Anmeldung am Konto mit der Adresse ${email} bei ${title} wurden am ${time} Codes aus einer App oder neue Wiederherstellungscodes eingerichtet.`,
       notes: () => [FINE, INTRUDER],
     },
     factor_removed: {
       subject: ({ title }) => `Codes aus einer App wurden ausgeschaltet: dein Konto bei ${title}`,
       heading: 'Codes aus einer App wurden ausgeschaltet',
       intro: ({ title, email, time }) =>
-        `Für die Anmeldung beim Konto mit der Adresse ${email} bei ${title} wurden am ${time} die Codes aus einer App ausgeschaltet.`,
+        `Für die Anmeldung am Konto mit der Adresse ${email} bei ${title} wurden am ${time} die Codes aus einer App ausgeschaltet.`,
       notes: () => [FINE, INTRUDER],
     },
     factor_reset: {
@@ -127,20 +127,20 @@ export const DE: MailTexts = {
       subject: ({ title }) => `Ein Passkey wurde hinzugefügt: dein Konto bei ${title}`,
       heading: 'Ein Passkey wurde hinzugefügt',
       intro: ({ title, email, time }) =>
-        `Für die Anmeldung beim Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Passkey hinzugefügt.`,
+        `Für die Anmeldung am Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Passkey hinzugefügt.`,
       notes: () => [FINE, INTRUDER],
     },
     passkey_removed: {
       subject: ({ title }) => `Ein Passkey wurde entfernt: dein Konto bei ${title}`,
       heading: 'Ein Passkey wurde entfernt',
-      intro: ({ title, email, time }) => `Beim Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Passkey entfernt.`,
+      intro: ({ title, email, time }) => `Vom Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Passkey entfernt.`,
       notes: () => [FINE, INTRUDER],
     },
     provider_connected: {
       subject: ({ title }) => `Ein Konto eines anderen Anbieters wurde verbunden: dein Konto bei ${title}`,
       heading: 'Ein Konto eines anderen Anbieters wurde verbunden',
       intro: ({ title, email, time }) =>
-        `Für die Anmeldung beim Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Konto eines anderen Anbieters verbunden.`,
+        `Für die Anmeldung am Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Konto eines anderen Anbieters verbunden.`,
       notes: () => [FINE, INTRUDER],
     },
     provider_disconnected: {
@@ -154,7 +154,7 @@ export const DE: MailTexts = {
       subject: ({ title }) => `Ein Wiederherstellungscode wurde verwendet: dein Konto bei ${title}`,
       heading: 'Ein Wiederherstellungscode wurde verwendet',
       intro: ({ title, email, time }) =>
-        `Bei der Anmeldung beim Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Wiederherstellungscode verwendet.`,
+        `Bei der Anmeldung am Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Wiederherstellungscode verwendet.`,
       notes: () => [FINE, INTRUDER],
     },
   },

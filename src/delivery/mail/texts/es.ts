@@ -57,7 +57,7 @@ export const ES: MailTexts = {
       intro: ({ title, email }) =>
         `Has recibido una invitación a ${title} con la dirección ${email}. Abre el enlace de abajo para elegir una contraseña e iniciar sesión.`,
       action: 'Aceptar la invitación',
-      note: 'Si no la esperabas, ignora este correo. No habrá ninguna cuenta hasta que la aceptes.',
+      note: 'Si no la esperabas, ignora este correo. No se creará ninguna cuenta hasta que aceptes la invitación.',
     },
   },
   notices: {
@@ -74,10 +74,10 @@ export const ES: MailTexts = {
       subject: ({ title }) => `Se ha cambiado la dirección de correo de tu cuenta de ${title}`,
       heading: 'Se ha cambiado tu dirección de correo',
       intro: ({ title, email, time }) =>
-        `La cuenta de ${title} con la dirección ${email} pasó a tener otra dirección el ${time}. Este es el último correo sobre ella que recibes aquí.`,
+        `La cuenta de ${title} con la dirección ${email} pasó a tener otra dirección el ${time}. Este es el último correo sobre ella que recibirás en esta dirección.`,
       notes: ({ title }) => [
         FINE,
-        `Si no has sido tú: ponte en contacto de inmediato con el responsable de ${title}, porque aquí ya no recibirás los correos para restablecer la contraseña.`,
+        `Si no has sido tú: ponte en contacto de inmediato con el responsable de ${title}, porque en esta dirección ya no recibirás los correos para restablecer la contraseña.`,
       ],
     },
     admin_role: {
@@ -94,7 +94,7 @@ export const ES: MailTexts = {
       subject: ({ title }) => `Se ha encontrado una clave de API de tu cuenta de ${title} en un lugar público`,
       heading: 'Se ha encontrado una clave de API en un lugar público',
       intro: ({ title, email, time }) =>
-        `Una clave de API de la cuenta de ${title} con la dirección ${email} se encontró en un lugar público, se notificó el ${time} y se desactivó. Los programas que la usan se rechazan.`,
+        `Una clave de API de la cuenta de ${title} con la dirección ${email} se encontró en un lugar público, se notificó el ${time} y se desactivó. Los programas que la usan ya no tienen acceso.`,
       notes: () => [
         'Crea una clave nueva para los programas que la necesiten y mantenla fuera de los archivos públicos. No basta con borrar la antigua del lugar donde se encontró: puede haber copias.',
         'Comprueba qué se ha hecho con la clave. Si no la reconoces, elimínala y cambia tu contraseña.',
@@ -145,7 +145,7 @@ export const ES: MailTexts = {
       subject: ({ title }) => `Se ha desconectado una cuenta de otro proveedor: tu cuenta de ${title}`,
       heading: 'Se ha desconectado una cuenta de otro proveedor',
       intro: ({ title, email, time }) =>
-        `El ${time} se desconectó una cuenta de otro proveedor de la cuenta de ${title} con la dirección ${email}.`,
+        `El ${time} se desconectó de la cuenta de ${title} con la dirección ${email} una cuenta de otro proveedor.`,
       notes: () => [FINE, INTRUDER],
     },
     recovery_code_used: {

@@ -77,10 +77,10 @@ export const FR: MailTexts = {
       subject: ({ title }) => `L’adresse e-mail de votre compte ${title} a été modifiée`,
       heading: 'Votre adresse e-mail a été modifiée',
       intro: ({ title, email, time }) =>
-        `Le compte ${title} associé à l’adresse ${email} a changé d’adresse le ${time}. C’est le dernier e-mail à ce sujet que vous recevez ici.`,
+        `Le compte ${title} associé à l’adresse ${email} a changé d’adresse le ${time}. C’est le dernier e-mail à ce sujet que vous recevrez à cette adresse.`,
       notes: ({ title }) => [
         FINE,
-        `Si ce n’était pas vous\u00a0: contactez immédiatement l’exploitant du service ${title}, car un e-mail de réinitialisation du mot de passe ne vous parviendra plus ici.`,
+        `Si ce n’était pas vous\u00a0: contactez immédiatement l’exploitant du service ${title}, car un e-mail de réinitialisation du mot de passe ne vous parviendra plus à cette adresse.`,
       ],
     },
     admin_role: {
