@@ -12,7 +12,7 @@ export function wantsHtml({ headers }: FastifyRequest): boolean {
 }
 
 /** The HTML page for an error. */
-export type ErrorPage = (status: number, requestId: string) => { readonly headers: Readonly<Record<string, string>>; readonly html: Html }
+export type ErrorPage = (status: number, reply: FastifyReply) => { readonly headers: Readonly<Record<string, string>>; readonly html: Html }
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -91,7 +91,7 @@ function sendAnswer(
 ): FastifyReply {
   const { status, detail, headers } = answer
   reply.headers(headers)
-  const page = hasPage && wantsHtml(request) ? request.server.errorPage?.(status, request.id) : undefined
+  const page = hasPage && wantsHtml(request) ? request.server.errorPage?.(status, reply) : undefined
   if (page) return reply.code(status).headers(page.headers).type('text/html; charset=utf-8').send(renderHtml(page.html))
   return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify({ detail }))
 }

@@ -34,10 +34,14 @@ export type AcceptedKeys = KeyAccess | 'any' | 'none'
 /** The pages of admins, and those of every user. */
 export type PageArea = 'console' | 'account'
 
+/** The texts of the pages in one language. The pages declare what they are. */
+// biome-ignore lint/suspicious/noEmptyInterface: only an interface can be declared in two places.
+export interface PageTexts {}
+
 /** The question for the password, if it was given over ten minutes ago. */
 export type PasswordQuestion<Request = FastifyRequest> = {
   /** What the password allows, as the end of the sentence "Enter it again to …". */
-  readonly to: string
+  readonly to: string | ((texts: PageTexts) => string)
   /** Which requests are asked. Without it, all of them. */
   readonly when?: ((request: Request) => boolean | Promise<boolean>) | undefined
   /** The page that Cancel leads to. Without it, the page is one segment above the form's address. */

@@ -11,7 +11,10 @@ const CLOSED: Redirect = { to: '/console/sign-in', notice: 'admin-exists' }
 export function firstAdminRoutes({ get, post }: PageRoutes, { site, cookies, firstAdmin, login }: PageParts, token: string): void {
   const everyone = { access: 'public', isLocal: true, queryToken: token, limits: { ip: 'login:ip' } } as const
 
-  get('/first-admin', { ...everyone, handle: async () => ((await firstAdmin.isOpen()) ? page(formOf(NEW_ACCOUNT_FIELDS)) : CLOSED) })
+  get('/first-admin', {
+    ...everyone,
+    handle: async ({ texts }) => ((await firstAdmin.isOpen()) ? page(formOf(texts, NEW_ACCOUNT_FIELDS)) : CLOSED),
+  })
 
   post('/first-admin', {
     ...everyone,

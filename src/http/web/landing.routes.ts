@@ -7,6 +7,7 @@ import { type Static, Type, text } from '../validation/schema.ts'
 import { sendPage } from './site/pages.ts'
 import { renderPublicPage } from './site/shell.ts'
 import type { Site } from './site/site.ts'
+import { TEXTS, type Texts } from './texts/texts.ts'
 
 type LandingOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
 
@@ -30,7 +31,8 @@ const LandingView = Type.Object(
  */
 export function landingRoutes(app: App, about: () => LandingOptions, site: Site): void {
   const api = createApiRoutes(app, 'Service')
-  const page = landingPage(site, about().version)
+  // Made once: it is the same for everybody who reads a language.
+  const pages = new Map(site.languages.map((language) => [language, landingPage(site, TEXTS[language], about().version)]))
 
   api.get('/', {
     config: { access: 'public', writes: false, isStatic: true },
@@ -41,7 +43,8 @@ export function landingRoutes(app: App, about: () => LandingOptions, site: Site)
     response: { 200: described(LandingView, 'The name, the version and the links of the service.') },
     handle: async (request, reply) => {
       reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '))
-      return wantsHtml(request) ? sendPage(reply, 200, page) : landingView(about())
+      const page = wantsHtml(request) ? pages.get(site.texts.forVisitor(request).language) : undefined
+      return page === undefined ? landingView(about()) : sendPage(site, reply, 200, page)
     },
   })
 }
@@ -52,16 +55,18 @@ function landingView({ apiTitle: name, version, baseUrl }: LandingOptions): Stat
 }
 
 /** For the people who have an account here, or want one. Developers find the explorers in one line below. */
-function landingPage(site: Site, version: string): Html {
+function landingPage(site: Site, texts: Texts, version: string): Html {
+  const { landing, buttons, navigation } = texts
   const { root, isEnabled, apiTitle } = site
-  const link = (path: string, text: string) => html`<a href="${root}${path}">${text}</a>`
-  const account = html`<p>Sign in to see and change your account.</p>
-<p class="actions"><a class="button primary" href="${root}/account/sign-in">Sign in</a><a class="button" href="${root}/account/register">Create an account</a></p>`
+  const link = (path: string) => (text: string) => html`<a href="${root}${path}">${text}</a>`
+  const account = html`<p>${landing.text}</p>
+<p class="actions"><a class="button primary" href="${root}/account/sign-in">${buttons.signIn}</a><a class="button" href="${root}/account/register">${buttons.register}</a></p>`
   return renderPublicPage(
     site,
-    'Your account',
-    html`${isEnabled.account ? account : html`<p>This service manages the accounts of ${apiTitle}.</p>`}
-<p class="ways">${isEnabled.console ? link('/console/sign-in', 'Console') : undefined}<span class="quiet">Version ${version}</span></p>
-<p class="hint">Developers: ${link('/docs', 'API explorer')}, ${link('/redoc', 'reference')}, ${link('/openapi.json', 'OpenAPI')}</p>`,
+    texts,
+    landing.title,
+    html`${isEnabled.account ? account : html`<p>${landing.about(apiTitle)}</p>`}
+<p class="ways">${isEnabled.console ? link('/console/sign-in')(navigation.console) : undefined}<span class="quiet">${landing.version(version)}</span></p>
+<p class="hint">${landing.developers({ explorer: link('/docs'), reference: link('/redoc'), document: link('/openapi.json') })}</p>`,
   )
 }

@@ -10,9 +10,10 @@ import { described, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { isForm } from '../../pipeline/input.ts'
 import { GivenPassword, NewPassword, ResetCode, Type } from '../../validation/schema.ts'
-import { InvalidRequest } from '../../validation/validation-error.ts'
-import { messageOf, personalMessage } from '../../web/site/messages.ts'
-import { type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
+import { invalidField } from '../../web/site/elements/fields.ts'
+import { fieldMessage, messageOf, personalMessage } from '../../web/site/messages.ts'
+import { type Pages, pageErrors } from '../../web/site/pages.ts'
+import type { Texts } from '../../web/texts/texts.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { EmailBody, MessageView } from './sign-in.routes.ts'
 
@@ -46,9 +47,6 @@ type ResetInput = { readonly code: string; readonly new_password: string; readon
 const REQUESTED = 'Password reset email sent if user exists'
 const RESET = 'Password successfully reset'
 const CODE_REQUIRED = 'Reset code is required'
-const FAILED = 'The password cannot be reset'
-const ADVICE = 'Each link works once, within 30 minutes. Request a new password reset email and open the link in it.'
-const LIMITED_ADVICE = 'Then open the link in the email again.'
 
 type PasswordResetParts = {
   readonly passwordReset: PasswordReset
@@ -76,7 +74,7 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
   api.get('/reset-password/', {
     config: { access: 'public', writes: false },
     exposeHeadRoute: false,
-    errorHandler: pageErrors(wantsHtml, (answer) => problemPage(pages, messageOf(answer))),
+    errorHandler: pageErrors(pages, wantsHtml, (texts, answer) => problemPage(pages, texts, messageOf(answer))),
     operationId: 'resetPasswordPage',
     summary: 'Open the reset page',
     description: 'The target of the link in the reset mail: the built-in form or, if FRONTEND_URL is set, a redirect to your frontend.',
@@ -90,13 +88,13 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
       const code = request.query.code ?? ''
       if (frontendUrl !== undefined && isTokenShaped(code))
         return reply.redirect(`${frontendUrl}/reset-password?code=${encodeURIComponent(code)}`, 302)
-      return sendPage(reply, 200, await resetPage(parts, code, request))
+      return pages.send(reply, 200, await resetPage(parts, code, request))
     },
   })
 
   api.post('/reset-password/', {
     config: { access: 'public', writes: true, limits: { ip: 'reset:ip' } },
-    errorHandler: pageErrors(isForm, (answer, request) => failedFormPage(pages, answer, request)),
+    errorHandler: pageErrors(pages, isForm, (texts, answer, request) => failedFormPage(pages, texts, answer, request)),
     operationId: 'resetPassword',
     summary: 'Set a new password',
     description:
@@ -110,47 +108,55 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
     handle: async (request, reply) => {
       // Each accepted content type has its own schema, and both parse to this type.
       const { code, new_password, confirm_password } = request.body as ResetInput
-      if (confirm_password !== undefined && confirm_password !== new_password) throw new InvalidRequest([PASSWORDS_DIFFER])
+      if (confirm_password !== undefined && confirm_password !== new_password)
+        throw invalidField('confirm_password', pages.textsOf(request).password.different)
       const email = await passwordReset.reset(request.origin, code, new_password)
       if (email !== undefined) await limiter.recognise(email, request.origin.ip)
-      if (isForm(request)) return sendPage(reply, 200, pages.done(RESET, 'You can now sign in with your new password.'))
-      return { message: RESET }
+      if (!isForm(request)) return { message: RESET }
+      const texts = pages.textsOf(request)
+      return pages.send(reply, 200, pages.done(texts, texts.links.reset.done))
     },
   })
 }
 
 /** The form for a valid token, otherwise a page that explains the problem. Both have status 200 (spec 4.2). */
 async function resetPage({ passwordReset, pages }: PasswordResetParts, code: string, request: FastifyRequest): Promise<Html> {
-  if (code === '') return problemPage(pages, CODE_REQUIRED)
+  const texts = pages.textsOf(request)
+  if (code === '') return problemPage(pages, texts, CODE_REQUIRED)
   try {
     await passwordReset.check(code)
-    return pages.resetForm(code)
+    return pages.resetForm(texts, code)
   } catch (error) {
     if (!(error instanceof Refusal) || error.code === 'unavailable') throw error
     // A deleted user is shown as an invalid token.
     const shown = error.code === 'user_not_found' ? new Refusal('token_invalid', error.message) : error
-    return problemPage(pages, messageOf(answerError(shown, request)))
+    return problemPage(pages, texts, messageOf(answerError(shown, request)))
   }
 }
 
 /** An invalid password can be corrected in the form; an invalid token cannot. */
-function failedFormPage(pages: Pages, answer: Answer, { body }: FastifyRequest): Html {
+function failedFormPage(pages: Pages, texts: Texts, answer: Answer, { body }: FastifyRequest): Html {
   const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
   if (answer.status === ANSWERS.too_many_requests.status)
-    return pages.problem({ title: FAILED, message: personalMessage(answer), advice: LIMITED_ADVICE })
+    return pages.problem(texts, {
+      title: texts.links.reset.failed,
+      message: personalMessage(texts, answer),
+      advice: texts.links.reset.limited,
+    })
   const isCorrectable = answer.status === 422 && typeof code === 'string' && isTokenShaped(code)
-  return isCorrectable ? pages.resetForm(code, formMessage(answer)) : problemPage(pages, formMessage(answer))
+  const message = formMessage(texts, answer)
+  return isCorrectable ? pages.resetForm(texts, code, message) : problemPage(pages, texts, message)
 }
 
-function problemPage(pages: Pages, message: string): Html {
-  return pages.problem({ title: FAILED, message, advice: ADVICE, helpPage: 'forgot-password' })
+/** The messages that the specification names are the same in every language (spec 4.2). */
+function problemPage(pages: Pages, texts: Texts, message: string): Html {
+  const { failed, advice } = texts.links.reset
+  return pages.problem(texts, { title: failed, message, advice, helpPage: 'forgot-password' })
 }
 
 /** The message of the first issue. It names the field as the form does. */
-function formMessage(answer: Answer): string {
+function formMessage(texts: Texts, answer: Answer): string {
   const issue = typeof answer.detail === 'string' ? undefined : answer.detail[0]
   if (issue?.loc[1] === 'code') return issue.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
-  return messageOf(answer).replace(/^String should/, 'The new password should')
+  return issue === undefined ? messageOf(answer) : fieldMessage(texts, issue, texts.links.reset.newPassword)
 }
-
-const PASSWORDS_DIFFER = { loc: ['body', 'confirm_password'], type: 'value_error', msg: 'Value error, The two passwords are not the same' }

@@ -17,10 +17,11 @@ import { CONNECT_PATH, EXISTING_PATH } from '../../web/account/providers.routes.
 import type { Cookies } from '../../web/site/cookies.ts'
 import { HAND_OFF_QUERY, handOffPath, parseHandOff, productOrigin } from '../../web/site/hand-off.ts'
 import { messageFor } from '../../web/site/page-errors.ts'
-import { type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
+import { type Pages, pageErrors } from '../../web/site/pages.ts'
 import { secondStepPage } from '../../web/site/second-step.routes.ts'
 import { type Page, sendSitePage } from '../../web/site/shell.ts'
 import { areaOf, Next, returnPath, type Site, signInPath, withNext } from '../../web/site/site.ts'
+import type { Texts } from '../../web/texts/texts.ts'
 import { createApiRoutes } from '../api-routes.ts'
 
 const ProviderName = text('The name of a provider in SIGN_IN_PROVIDERS.', 'google', { maxLength: 40 })
@@ -159,7 +160,7 @@ export function providerRoutes(app: App, parts: Parts): void {
         cookies.setSession(reply, result.session, areaOf(next))
         return leadTo(reply, next)
       case 'second step':
-        return show(reply, secondStepPage(site, areaOf(next), result, next))
+        return show(reply, secondStepPage(site, site.texts.forVisitor(request), areaOf(next), result, next))
       case 'account exists':
         keepConnection(reply, identity, { id: result.userId, email: result.email }, productOrigin(site, next) !== undefined)
         cookies.rememberNext(reply, next)
@@ -167,7 +168,7 @@ export function providerRoutes(app: App, parts: Parts): void {
       case 'verification sent':
         // The link in the mail may be opened in another tab.
         cookies.rememberNext(reply, next)
-        return show(reply, verificationPage(site, result.email, next))
+        return show(reply, verificationPage(site, site.texts.forVisitor(request), result.email, next))
     }
   }
 
@@ -242,42 +243,44 @@ export function providerRoutes(app: App, parts: Parts): void {
   })
 }
 
-function verificationPage({ root }: Site, email: string, next: string): Page {
-  const content: Html = html`<p class="notice good" role="status">Your account has been created.</p>
-<p>We have sent an email to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in again.</p>
-<div class="actions"><a class="button primary" href="${root}${signInPath('account', next)}">Sign in</a><a class="button" href="${root}${withNext('account', '/resend-verification', next)}">No email?</a></div>`
-  return { title: 'Check your email', content, isLone: true }
+function verificationPage({ root }: Site, { register, buttons, signIn }: Texts, email: string, next: string): Page {
+  const content: Html = html`<p class="notice good" role="status">${register.done}</p>
+<p>${register.mailSentSignInAgain(email)}</p>
+<div class="actions"><a class="button primary" href="${root}${signInPath('account', next)}">${buttons.signIn}</a><a class="button" href="${root}${withNext('account', '/resend-verification', next)}">${buttons.noEmail}</a></div>`
+  return { title: signIn.checkMail, content, isLone: true }
 }
 
-const TITLES: Readonly<Record<string, string>> = {
-  invalid_request: 'This cannot be processed',
-  provider_unavailable: 'The provider cannot be reached',
-  provider_not_found: 'There is no such provider',
-  sign_in_ended: 'This sign-in has ended',
-  login_banned: 'This account is banned',
-  login_unverified: 'Verify your address first',
+type ProviderTexts = Texts['links']['provider']
+const TITLES: Readonly<Record<string, keyof ProviderTexts>> = {
+  provider_unavailable: 'unreachable',
+  provider_not_found: 'unknown',
+  sign_in_ended: 'ended',
+  login_banned: 'banned',
+  login_unverified: 'unverified',
 }
-const ADVICE: Readonly<Record<string, string>> = {
-  invalid_request: 'Go back and try again, or sign in another way.',
-  login_banned: 'Ask the operator of this service about it.',
-  login_unverified: 'Open the link in the verification email, then sign in again.',
-  provider_taken: 'Sign in with it to see which account it belongs to, and disconnect it there first.',
+const ADVICE: Readonly<Record<string, keyof ProviderTexts>> = {
+  invalid_request: 'invalidAdvice',
+  login_banned: 'bannedAdvice',
+  login_unverified: 'unverifiedAdvice',
+  provider_taken: 'takenAdvice',
 }
 
 /** A refusal of the sign-in is a page that says what happened and what to do. */
 function providerErrors({ pages }: Pick<Parts, 'pages'>) {
-  const render = (answer: Answer): Html =>
-    pages.problem({
-      title: TITLES[answer.code] ?? 'You are not signed in',
-      message: messageFor(answer, 'GET'),
-      advice: ADVICE[answer.code] ?? 'Start again, or sign in another way.',
+  const render = (texts: Texts, answer: Answer): Html => {
+    const { provider } = texts.links
+    return pages.problem(texts, {
+      title: answer.code === 'invalid_request' ? texts.errors.invalid : provider[TITLES[answer.code] ?? 'title'],
+      message: messageFor(texts, answer, 'GET'),
+      advice: provider[ADVICE[answer.code] ?? 'advice'],
       helpPage: answer.code === 'login_unverified' ? 'resend-verification' : 'sign-in',
     })
-  const others = pageErrors(wantsHtml, render)
+  }
+  const others = pageErrors(pages, wantsHtml, render)
   return (error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const isOutage = error instanceof Refusal && error.code === 'provider_unavailable'
     if (!isOutage || !wantsHtml(request)) return others(error, request, reply)
     const answer = answerError(error, request)
-    return sendPage(reply.headers(answer.headers), answer.status, render(answer))
+    return pages.send(reply.headers(answer.headers), answer.status, render(pages.textsOf(request), answer))
   }
 }

@@ -17,7 +17,7 @@ import {
   text,
   VerificationCode,
 } from '../../validation/schema.ts'
-import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
+import { failedLinkPage, type Pages, pageErrors } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { refusedLogin, sendSecondStep } from './second-step.ts'
 
@@ -116,19 +116,14 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
 const VERIFIED = 'User successfully Verified'
 const RESENT = 'Verification email sent if user exists and is not verified'
 
-const LINK: LinkTexts = {
-  done: ['Your address is already verified', 'You can sign in.'],
-  expired: 'Verification links work for 24 hours. Request a new verification email, and open the link in it.',
-  invalid: 'Open the complete link from your latest verification email, or request a new one.',
-  helpPage: 'resend-verification',
-}
-
 export function verificationRoutes(app: App, registration: Registration, pages: Pages): void {
   const api = createApiRoutes(app, 'Accounts')
   api.get('/verify/', {
     config: { access: 'public', writes: true },
     exposeHeadRoute: false,
-    errorHandler: pageErrors(wantsHtml, (answer) => failedLinkPage(pages, answer, LINK)),
+    errorHandler: pageErrors(pages, wantsHtml, (texts, answer) =>
+      failedLinkPage(pages, texts, answer, { ...texts.links.verification, helpPage: 'resend-verification' }),
+    ),
     operationId: 'verify',
     summary: 'Verify an address',
     description: 'The target of the link in the verification mail. The code works once, within 24 hours. Browsers get a page.',
@@ -140,8 +135,9 @@ export function verificationRoutes(app: App, registration: Registration, pages: 
     },
     handle: async (request, reply) => {
       await registration.verify(request.origin, request.query.code)
-      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your address is verified', 'You can now sign in.'))
-      return { detail: VERIFIED }
+      if (!wantsHtml(request)) return { detail: VERIFIED }
+      const texts = pages.textsOf(request)
+      return pages.send(reply, 200, pages.done(texts, texts.links.verification.done))
     },
   })
 

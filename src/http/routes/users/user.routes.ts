@@ -15,7 +15,8 @@ import { sendList } from '../../answers/serialize.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import type { Static } from '../../validation/schema.ts'
 import { personalMessage } from '../../web/site/messages.ts'
-import { failedLinkPage, type LinkTexts, type Pages, pageErrors, sendPage } from '../../web/site/pages.ts'
+import { failedLinkPage, type Pages, pageErrors } from '../../web/site/pages.ts'
+import type { Texts } from '../../web/texts/texts.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { ConfirmQuery, DetailView } from '../sign-in/sign-in.routes.ts'
 import {
@@ -119,22 +120,12 @@ export function userRoutes(
 
 const CHANGED = 'Email successfully changed'
 
-const TAKEN_ADVICE = 'Another account has started to use this address. Sign in to that account, or choose another address.'
-const ADVICE =
-  'Links work once, within 24 hours, and a newer one replaces them. Change the address of your account again to get a new link.'
-const LINK: LinkTexts = {
-  done: ['Your new address is already confirmed', 'Use it to sign in.'],
-  expired: ADVICE,
-  invalid: ADVICE,
-  helpPage: 'sign-in',
-}
-
 export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: Pages): void {
   const api = createApiRoutes(app, 'Users')
   api.get('/confirm-email/', {
     config: { access: 'public', writes: true },
     exposeHeadRoute: false,
-    errorHandler: pageErrors(wantsHtml, failedPage),
+    errorHandler: pageErrors(pages, wantsHtml, failedPage),
     operationId: 'confirmEmail',
     summary: 'Confirm a new address',
     description:
@@ -147,14 +138,17 @@ export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: P
     },
     handle: async (request, reply) => {
       await emailChanges.confirm(request.origin, request.query.code)
-      if (wantsHtml(request)) return sendPage(reply, 200, pages.done('Your new address is confirmed', 'Use it to sign in from now on.'))
-      return { detail: CHANGED }
+      if (!wantsHtml(request)) return { detail: CHANGED }
+      const texts = pages.textsOf(request)
+      return pages.send(reply, 200, pages.done(texts, texts.links.address.done))
     },
   })
 
-  function failedPage(answer: Answer): Html {
-    if (answer !== ANSWERS.email_taken) return failedLinkPage(pages, answer, LINK)
-    return pages.problem({ title: 'This address is taken', message: personalMessage(answer), advice: TAKEN_ADVICE, helpPage: 'sign-in' })
+  function failedPage(texts: Texts, answer: Answer): Html {
+    const { address } = texts.links
+    if (answer !== ANSWERS.email_taken) return failedLinkPage(pages, texts, answer, { ...address, helpPage: 'sign-in' })
+    const message = personalMessage(texts, answer)
+    return pages.problem(texts, { title: address.takenTitle, message, advice: address.taken, helpPage: 'sign-in' })
   }
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { LoginResult } from '../../../domain/sign-in/login.service.ts'
 import { html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
-import { type Form, formOf } from '../site/elements/fields.ts'
+import { type Form, type FormFields, formOf } from '../site/elements/fields.ts'
 import { productOrigin } from '../site/hand-off.ts'
 import { NEW_ACCOUNT_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
@@ -10,6 +10,7 @@ import { secondStepPage } from '../site/second-step.routes.ts'
 import type { Page } from '../site/shell.ts'
 import { productLine } from '../site/sign-in.routes.ts'
 import { areaOf, Next, returnPath, type Site, signInPath, withNext } from '../site/site.ts'
+import type { Texts } from '../texts/texts.ts'
 
 /** The code in the link of a mail. */
 export const MAILED_CODE = { schema: Type.Optional(Type.String({ maxLength: 1024 })), isMailed: true } as const
@@ -19,13 +20,13 @@ const TYPED_CODE = {
   email: { schema: NEW_ACCOUNT_FIELDS.email.schema },
   code: {
     schema: Type.String({ maxLength: 40 }),
-    label: 'Code',
+    label: ({ fields }) => fields.code,
     autocomplete: 'one-time-code',
     inputMode: 'numeric',
-    hint: 'The eight digits in the email. They work for 15 minutes.',
+    hint: ({ hints }) => hints.mailedCode,
   },
   next: { schema: Next },
-} as const
+} as const satisfies FormFields
 
 /** Signing in by mail: with the link, or with the code that somebody types where they began. */
 export function accountEmailSignInRoutes({ form, get, post }: PageRoutes, parts: PageParts): void {
@@ -40,34 +41,33 @@ export function accountEmailSignInRoutes({ form, get, post }: PageRoutes, parts:
         cookies.setSession(reply, result.session, areaOf(to))
         return { to }
       case 'second step':
-        return secondStepPage(site, areaOf(to), result, next)
+        return secondStepPage(site, reply.request.texts, areaOf(to), result, next)
     }
   }
 
   form('/sign-in/email', {
-    title: 'Sign in by email',
+    title: ({ signIn }) => signIn.byMail,
     isLone: true,
     access: 'public',
     asksForPassword: false,
     query: { next: Next },
     fields: { email: NEW_ACCOUNT_FIELDS.email, next: { schema: Next } },
-    show: ({
-      problem,
-      values,
-      field,
-    }) => html`${problem}${productLine(site, values['next'])}<p>Enter the email address of your account. We send you a link and a code to sign in.</p>
+    show: (
+      { problem, values, field },
+      { texts },
+    ) => html`${problem}${productLine(site, texts, values['next'])}<p>${texts.signIn.mailText}</p>
 <form class="form" method="post" action="${root}/account/sign-in/email">
 <input type="hidden" name="next" value="${returnPath(values['next'], 'account')}">
 ${field('email', { hasFocus: true })}
-<button class="primary">Send email</button>
+<button class="primary">${texts.signIn.sendMail}</button>
 </form>
-<p class="ways"><a href="${root}${signInPath('account', values['next'])}">Sign in another way</a></p>`,
-    async submit({ body, request }, reply) {
+<p class="ways"><a href="${root}${signInPath('account', values['next'])}">${texts.buttons.signInAnotherWay}</a></p>`,
+    async submit({ body, request, texts }, reply) {
       await limiter.countMail(body.email, request.origin.ip)
       await emailSignIn.request(request.origin, body.email)
       // The link in the mail opens in another tab.
       cookies.rememberNext(reply, body.next)
-      return codePage(site, formOf(TYPED_CODE, { email: body.email, next: body.next }))
+      return codePage(site, texts, formOf(texts, TYPED_CODE, { email: body.email, next: body.next }))
     },
   })
 
@@ -77,7 +77,7 @@ ${field('email', { hasFocus: true })}
     asksForPassword: false,
     limits: { ip: 'login:ip' },
     fields: TYPED_CODE,
-    retry: (shown) => codePage(site, shown),
+    retry: (shown, { texts }) => codePage(site, texts, shown),
     async handle({ body: { email, code, next }, request: { origin, places } }, reply) {
       return enter(reply, await pageLimiter.settle(places, origin, () => login.pages.byMail(origin, { email, code })), next)
     },
@@ -85,7 +85,7 @@ ${field('email', { hasFocus: true })}
 
   // The page has a button, because mail scanners open links: only the button signs in.
   form('/email-sign-in', {
-    title: 'Sign in',
+    title: ({ signIn }) => signIn.title,
     isLone: true,
     hasSecretAddress: true,
     access: 'public',
@@ -94,13 +94,13 @@ ${field('email', { hasFocus: true })}
     arrive: ({ query, request }) => ({ code: query.code, next: cookies.readNext(request) }),
     fields: { code: MAILED_CODE, next: { schema: Next } },
     limits: { ip: 'login:ip' },
-    show: ({ problem, values }) => html`${problem}<p>The link in your email contains a code that works once, within 15 minutes.</p>
+    show: ({ problem, values }, { texts }) => html`${problem}<p>${texts.signIn.linkText}</p>
 <form class="form" method="post" action="${root}/account/email-sign-in">
 <input type="hidden" name="code" value="${values['code'] ?? ''}">
 <input type="hidden" name="next" value="${returnPath(values['next'], 'account')}">
-<button class="primary">Sign in</button>
+<button class="primary">${texts.buttons.signIn}</button>
 </form>
-<p class="ways"><a href="${root}${signInPath('account', values['next'])}">Sign in another way</a></p>`,
+<p class="ways"><a href="${root}${signInPath('account', values['next'])}">${texts.buttons.signInAnotherWay}</a></p>`,
     async submit({ body: { code: token = '', next }, request: { origin, places } }, reply) {
       return enter(reply, await pageLimiter.settle(places, origin, () => login.pages.byMail(origin, { token })), next)
     },
@@ -108,16 +108,17 @@ ${field('email', { hasFocus: true })}
 }
 
 /** The answer to the request for a mail, whether or not the address has an account. */
-function codePage(site: Site, { problem, values, field }: Form<keyof typeof TYPED_CODE>): Page {
+function codePage(site: Site, texts: Texts, { problem, values, field }: Form<keyof typeof TYPED_CODE>): Page {
   const { root } = site
   const { email = '', next } = values
-  const content = html`${problem}<p>If there is an account with the address <strong>${email}</strong>, it gets an email. Open the link in it, or enter its code here.</p>
+  const { signIn } = texts
+  const content = html`${problem}<p>${signIn.mailSent(email)}</p>
 <form class="form" method="post" action="${root}/account${CODE_PATH}">
 <input type="hidden" name="email" value="${email}">
 <input type="hidden" name="next" value="${returnPath(next, 'account')}">
 ${field('code', { hasFocus: true })}
-<button class="primary">Sign in</button>
+<button class="primary">${texts.buttons.signIn}</button>
 </form>
-<p class="ways"><a href="${root}${returnPath(next, 'account')}">I have opened the link</a><a href="${root}${withNext('account', '/sign-in/email', next)}">Send another email</a></p>`
-  return { title: 'Check your email', content, isLone: true, formOrigin: productOrigin(site, next) }
+<p class="ways"><a href="${root}${returnPath(next, 'account')}">${signIn.linkOpened}</a><a href="${root}${withNext('account', '/sign-in/email', next)}">${signIn.sendAnotherMail}</a></p>`
+  return { title: signIn.checkMail, content, isLone: true, formOrigin: productOrigin(site, next) }
 }

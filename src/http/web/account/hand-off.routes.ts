@@ -22,14 +22,14 @@ export function accountHandOffRoutes({ get }: PageRoutes, { site, cookies, authe
   get('/sign-out', {
     access: 'public',
     query: { return_to: ReturnTo },
-    async handle({ query, request }) {
+    async handle({ query, request, texts: { buttons, signOut } }) {
       const away = query.return_to === undefined ? undefined : returnAddress(site, query.return_to)
       if (!(await isSignedIn(request))) return away === undefined ? { to: '/account/sign-in' } : { away }
       const content = html`<form class="form" method="post" action="${site.root}/account/sign-out">
-${away && html`<input type="hidden" name="return_to" value="${away}">\n`}<button class="primary">Sign out</button>
+${away && html`<input type="hidden" name="return_to" value="${away}">\n`}<button class="primary">${buttons.signOut}</button>
 </form>
-<p class="ways"><a href="${site.root}/account/">Stay signed in</a></p>`
-      return { title: 'Do you want to sign out?', content, isLone: true, formOrigin: away && new URL(away).origin }
+<p class="ways"><a href="${site.root}/account/">${signOut.stay}</a></p>`
+      return { title: signOut.title, content, isLone: true, formOrigin: away && new URL(away).origin }
     },
   })
 

@@ -1,15 +1,15 @@
-import { REFUSALS } from '../../../model/refusal.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { credentialOf, newPasskeyButton, PASSKEY } from '../site/elements/factors.ts'
 import { type Form, formOf, formProblem } from '../site/elements/fields.ts'
 import { NEW_ACCOUNT_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import type { Texts } from '../texts/texts.ts'
 import { MAILED_CODE } from './email-sign-in.routes.ts'
 
 const PATH = '/invitation'
 const PASSKEY_PATH = `${PATH}/passkey`
 const FIELDS = { code: MAILED_CODE, password: NEW_ACCOUNT_FIELDS.password } as const
-const PAGE = { title: 'Accept your invitation', isLone: true, hasSecretAddress: true } as const
+const PAGE = { isLone: true, hasSecretAddress: true } as const
 const OPEN = { access: 'public', asksForPassword: false, limits: { ip: 'login:ip' } } as const
 const ACCEPTED = { to: '/account/', notice: 'invitation-accepted' } as const
 
@@ -17,32 +17,33 @@ const ACCEPTED = { to: '/account/', notice: 'invitation-accepted' } as const
 export function accountInvitationRoutes({ form, get, post }: PageRoutes, parts: PageParts): void {
   const { site, cookies, invitations, invitationAcceptance, pageLimiter, passkeys } = parts
   const { root } = site
-  const closed = html`${formProblem(REFUSALS.invitation_not_found)}<p>Ask the person who has invited you for another invitation.</p>
-<div class="actions"><a class="button" href="${root}/account/sign-in">Sign in</a></div>`
+  const closed = ({ refusals, invitation, buttons }: Texts) => html`${formProblem(refusals.invitation_not_found)}<p>${invitation.closed}</p>
+<div class="actions"><a class="button" href="${root}/account/sign-in">${buttons.signIn}</a></div>`
 
-  async function show({ problem, values, field }: Form<keyof typeof FIELDS>): Promise<Html> {
+  async function show({ problem, values, field }: Form<keyof typeof FIELDS>, texts: Texts): Promise<Html> {
     const invitation = await invitations.find(values['code'] ?? '')
-    if (invitation === undefined) return closed
+    if (invitation === undefined) return closed(texts)
     const { email, firstName } = invitation
     const code = html`<input type="hidden" name="code" value="${values['code']}">`
     const options = invitationAcceptance.passkeyOptions(invitation)
     const byPasskey = html`\n<form class="form" method="post" action="${root}/account${PASSKEY_PATH}">${code}
-${newPasskeyButton({ text: 'Create a passkey instead', name: 'passkey', options })}</form>`
-    return html`${problem}<p>Welcome, ${firstName}. Choose a password for your account <strong>${email}</strong>.</p>
+${newPasskeyButton({ text: texts.invitation.passkey, name: 'passkey', options })}</form>`
+    return html`${problem}<p>${texts.invitation.welcome(firstName, email)}</p>
 <form class="form" method="post" action="${root}/account${PATH}">
 ${code}
 <input type="hidden" name="username" autocomplete="username" value="${email}">
 ${field('password', { hasFocus: true })}
-<button class="primary">Create account</button>
+<button class="primary">${texts.buttons.createAccount}</button>
 </form>${options && byPasskey}`
   }
 
   form(PATH, {
     ...PAGE,
     ...OPEN,
+    title: ({ invitation }) => invitation.title,
     query: { code: MAILED_CODE.schema },
     fields: FIELDS,
-    show,
+    show: (shown, { texts }) => show(shown, texts),
     async submit({ body, request: { origin, places } }, reply) {
       const accept = () => invitationAcceptance.accept(origin, body.code ?? '', { password: body.password })
       cookies.setSession(reply, await pageLimiter.settle(places, origin, accept))
@@ -56,7 +57,11 @@ ${field('password', { hasFocus: true })}
   post(PASSKEY_PATH, {
     ...OPEN,
     fields: { code: MAILED_CODE, passkey: PASSKEY },
-    retry: async ({ problem, values }) => ({ ...PAGE, content: await show({ ...formOf(FIELDS, values), problem }) }),
+    retry: async ({ problem, values }, { texts }) => ({
+      ...PAGE,
+      title: texts.invitation.title,
+      content: await show({ ...formOf(texts, FIELDS, values), problem }, texts),
+    }),
     async handle({ body, request: { origin, places } }, reply) {
       const accept = () => invitationAcceptance.accept(origin, body.code ?? '', { passkey: credentialOf(body.passkey ?? '') })
       cookies.setSession(reply, await pageLimiter.settle(places, origin, accept))

@@ -3,25 +3,25 @@ import type { ApiKey } from '../../../model/api-key.ts'
 import type { DailyUse } from '../../../model/usage.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
-import { deletionCard, fact, keyBadge, keyPrefix, NEVER, splitCard } from '../site/elements/cards.ts'
+import { deletionCard, fact, keyBadge, keyPrefix, never, splitCard } from '../site/elements/cards.ts'
 import { useCard } from '../site/elements/charts.ts'
-import { actionForm, type Form, formOf, selectField } from '../site/elements/fields.ts'
-import { ageOf, limitsText, timeOf } from '../site/elements/format.ts'
+import { actionForm, type Form, type FormField, formOf, selectField } from '../site/elements/fields.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import type { Texts } from '../texts/texts.ts'
 
-const OVERLAPS: readonly (readonly [seconds: number, text: string])[] = [
-  [0, 'Stops working at once'],
-  [3600, 'Works for one more hour'],
-  [86_400, 'Works for one more day'],
-  [604_800, 'Works for seven more days'],
+const OVERLAPS: readonly (readonly [seconds: number, text: keyof Texts['keys']['overlaps']])[] = [
+  [0, 'none'],
+  [3600, 'hour'],
+  [86_400, 'day'],
+  [604_800, 'week'],
 ]
 export const LIMIT_FIELD = {
   schema: Type.Optional(Type.String({ maxLength: 12 })),
-  label: 'Limit',
-  hint: 'How often services accept the key, such as 10/m: a number per s, m, h or d. Leave it empty for no limit of this key.',
+  label: ({ fields }) => fields.limit,
+  hint: ({ hints }) => hints.limit,
   isOptional: true,
-} as const
+} as const satisfies FormField
 
 export type ShownKey = {
   readonly secret: string | undefined
@@ -34,74 +34,81 @@ export type ShownKey = {
 }
 
 /** The page of a key. The secret is known only on the visit that follows its creation. The page leads back to a place in the list. */
-export function keyPage(site: Site, key: ApiKey, { secret, place, use, plan, limitForm }: ShownKey): Page {
+export function keyPage(site: Site, texts: Texts, key: ApiKey, { secret, place, use, plan, limitForm }: ShownKey): Page {
+  const { keys, navigation } = texts
   const base = `${site.root}/account/keys/${key.id}`
-  const content = html`${secret === undefined ? undefined : secretCard(secret)}
-${factsCard(key, site.now())}
-${useCard(use, 'this key')}
-${limitCard(`${base}/limit${place}`, key, plan, limitForm)}
-${rotateCard(base, place)}
+  const content = html`${secret === undefined ? undefined : secretCard(texts, secret)}
+${factsCard(texts, key, site.now())}
+${useCard(texts, use, texts.use.none(use.length))}
+${limitCard(texts, `${base}/limit${place}`, key, plan, limitForm)}
+${rotateCard(texts, base, place)}
 ${deletionCard({
-  title: 'Delete this key',
-  text: 'Programs that use this key stop working at once. This cannot be undone. To stop them for a while, disable the key.',
+  title: keys.deletion,
+  text: keys.deletionText,
   action: `${base}/delete${place}`,
-  name: key.name,
+  verb: keys.delete,
+  question: keys.deleting(key.name),
 })}`
   return {
     title: key.name,
     content,
-    badges: keyBadge(key, site.now()),
-    actions: switchForm(base, place, key, ''),
-    back: { path: `/account/keys${place}`, text: 'API keys' },
+    badges: keyBadge(texts, key, site.now()),
+    actions: switchForm(texts, base, place, key, ''),
+    back: { path: `/account/keys${place}`, text: navigation.keys },
   }
 }
 
-function secretCard(secret: string): Html {
-  return html`<section class="card" aria-labelledby="secret"><h2 id="secret">Your new key</h2>
-<p class="notice warn" role="status">Copy it now. It is shown only once, and nobody can look it up later.</p>
-<div class="secret"><input class="mono" id="key" aria-label="API key" value="${secret}" readonly><button class="primary" data-copy="key" hidden>Copy</button></div>
-<p class="hint">Programs send it in the header <code>X-API-Key</code>.</p></section>\n`
+function secretCard({ keys, buttons }: Texts, secret: string): Html {
+  return html`<section class="card" aria-labelledby="secret"><h2 id="secret">${keys.secret}</h2>
+<p class="notice warn" role="status">${keys.secretNow}</p>
+<div class="secret"><input class="mono" id="key" aria-label="${keys.secretLabel}" value="${secret}" readonly><button class="primary" data-copy="key" hidden>${buttons.copy}</button></div>
+<p class="hint">${keys.secretUse(html`<code>X-API-Key</code>`)}</p></section>\n`
 }
 
-function factsCard(key: ApiKey, now: number): Html {
+function factsCard(texts: Texts, key: ApiKey, now: number): Html {
+  const { keys, fields } = texts
+  const { ageOf, timeOf } = texts.format
+  const nothing = html`<span class="quiet">${keys.nothing}</span>`
   const { access, scopes, createdAt, expiresAt, limit, lastUsedAt, retiringUntil } = key
-  return html`<section class="card" aria-label="Key"><dl class="strip">
-${fact('Begins with', keyPrefix(key))}
-${fact('Access', html`${access}`)}
-${fact('Scopes', scopes.length === 0 ? html`<span class="quiet">none</span>` : html`<span class="mono">${scopes.join(' ')}</span>`)}
-${fact('Created', timeOf(createdAt))}
-${fact('Expires', expiresAt === undefined ? NEVER : timeOf(expiresAt))}
-${fact('Limit', limit === undefined ? html`<span class="quiet">none</span>` : limit)}
-${fact('Last used', lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now))}
-${retiringUntil === undefined ? undefined : fact('Former secret', html`works until ${timeOf(retiringUntil)}`)}
+  return html`<section class="card" aria-label="${keys.key}"><dl class="strip">
+${fact(keys.beginsWith, keyPrefix(key))}
+${fact(fields.access, keys.access[access])}
+${fact(fields.scopes, scopes.length === 0 ? nothing : html`<span class="mono">${scopes.join(' ')}</span>`)}
+${fact(keys.created, timeOf(createdAt))}
+${fact(fields.expires, expiresAt === undefined ? never(texts) : timeOf(expiresAt))}
+${fact(fields.limit, limit === undefined ? nothing : limit)}
+${fact(keys.lastUsed, lastUsedAt === undefined ? never(texts) : ageOf(lastUsedAt, now))}
+${retiringUntil === undefined ? undefined : fact(keys.formerSecret, keys.worksUntil(timeOf(retiringUntil)))}
 </dl></section>`
 }
 
-function limitCard(action: string, { limit }: ApiKey, plan: Plan | undefined, retried?: Form<'limit'>): Html {
-  const { problem, field } = retried ?? formOf({ limit: LIMIT_FIELD })
+function limitCard(texts: Texts, action: string, { limit }: ApiKey, plan: Plan | undefined, retried?: Form<'limit'>): Html {
+  const { keys, fields, format } = texts
+  const { problem, field } = retried ?? formOf(texts, { limit: LIMIT_FIELD })
   return splitCard({
     id: 'limits',
-    title: 'Limit',
-    text: `A limit protects you from a program that runs wild.${plan === undefined ? '' : ` All your keys together may make ${limitsText(plan.limits)}.`}`,
+    title: fields.limit,
+    text: plan === undefined ? keys.limitText : keys.limitTextWithPlan(format.limitsText(plan.limits)),
     content: html`<form class="form" method="post" action="${action}">
 ${problem}${field('limit', { value: limit ?? '' })}
-<div class="actions"><button>Save limit</button></div>
+<div class="actions"><button>${keys.saveLimit}</button></div>
 </form>`,
   })
 }
 
-function rotateCard(base: string, place: string): Html {
+function rotateCard({ keys, fields }: Texts, base: string, place: string): Html {
+  const choices = OVERLAPS.map(([seconds, text]) => [seconds, keys.overlaps[text]] as const)
   return splitCard({
     id: 'rotation',
-    title: 'Rotate this key',
-    text: 'The key gets a new secret. Everything else stays the same.',
+    title: keys.rotation,
+    text: keys.rotationText,
     content: html`<form class="form" method="post" action="${base}/rotate${place}">
-${selectField({ name: 'overlap_seconds', label: 'Current secret', choices: OVERLAPS })}
-<div class="actions"><button>Rotate</button></div>
+${selectField({ name: 'overlap_seconds', label: fields.currentSecret, choices })}
+<div class="actions"><button>${keys.rotate}</button></div>
 </form>`,
   })
 }
 
-export function switchForm(base: string, place: string, { isActive }: ApiKey, kind: '' | 'small'): Html {
-  return isActive ? actionForm(`${base}/disable${place}`, 'Disable', kind) : actionForm(`${base}/enable${place}`, 'Enable', kind)
+export function switchForm({ keys }: Texts, base: string, place: string, { isActive }: ApiKey, kind: '' | 'small'): Html {
+  return isActive ? actionForm(`${base}/disable${place}`, keys.disable, kind) : actionForm(`${base}/enable${place}`, keys.enable, kind)
 }

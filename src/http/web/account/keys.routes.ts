@@ -1,18 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type KeyWithSecret, MAX_KEYS } from '../../../domain/keys/keys.service.ts'
 import { MAX_OVERLAP_SECONDS, NAME_MAX_LENGTH, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
-import { LIMIT_HINT, parseLimit } from '../../../domain/values/plans.ts'
+import { MAX_COUNT, parseLimit } from '../../../domain/values/plans.ts'
 import type { ApiKey, KeyAccess } from '../../../model/api-key.ts'
 import type { Actor } from '../../../model/caller.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { nameField, Type } from '../../validation/schema.ts'
-import { emptyState, KEY_HEADS, keyCells, splitCard, tableCard } from '../site/elements/cards.ts'
-import { invalidField, selectField } from '../site/elements/fields.ts'
+import { emptyState, keyCells, splitCard, tableCard } from '../site/elements/cards.ts'
+import { type FormFields, invalidField, selectField } from '../site/elements/fields.ts'
 import { type ListPage, pageFrom, pageNumber, pagePlace, pagesFooter, pagingOf } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { PageRequest, Redirect } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import type { Texts } from '../texts/texts.ts'
 import { keyPage, LIMIT_FIELD, type ShownKey, switchForm } from './key-page.ts'
 
 const Key = { key_id: Type.String({ format: 'uuid' }) }
@@ -24,28 +25,24 @@ type KeyRequest = PageRequest<typeof Key, typeof Query>
 
 /** The access of a new key whose owner chooses none. */
 const NEW_ACCESS = 'identify' satisfies KeyAccess
-const ACCESS: readonly (readonly [KeyAccess, string])[] = [
-  ['identify', 'Identify: only says who you are'],
-  ['read', 'Read: no changes'],
-  ['full', 'Full: everything that you can do'],
-]
+const ACCESS: readonly KeyAccess[] = ['identify', 'read', 'full']
 const FIELDS = {
   name: {
     schema: nameField('What the key is for.', 'Nightly export'),
-    label: 'Name',
+    label: ({ fields }) => fields.name,
     maxLength: NAME_MAX_LENGTH,
-    hint: 'Where the key is used, such as a server or a program.',
+    hint: ({ hints }) => hints.keyName,
   },
-  access: { schema: Type.Optional(Type.Enum(['full', 'read', 'identify'])), label: 'Access' },
+  access: { schema: Type.Optional(Type.Enum(['full', 'read', 'identify'])), label: ({ fields }) => fields.access },
   expires_at: {
     schema: Type.Optional(Type.String({ maxLength: 10 })),
-    label: 'Expires',
+    label: ({ fields }) => fields.expires,
     type: 'date',
-    hint: 'The last day on which the key works (UTC). Leave it empty for a key that does not expire.',
+    hint: ({ hints }) => hints.expires,
     isOptional: true,
   },
   limit: LIMIT_FIELD,
-} as const
+} as const satisfies FormFields
 
 /**
  * The API keys of the caller. A secret is shown once, on the page that follows its creation. A key with full access sets a new password
@@ -64,36 +61,43 @@ export function accountKeysRoutes(
 
   get('/keys', {
     query: Query,
-    handle: async ({ query, actor }) => keysPage(site, await pageFrom(await apiKeys.list(actor, actor.caller.user.id), query.page, PAGING)),
+    handle: async ({ query, actor, texts }) =>
+      keysPage(site, texts, await pageFrom(await apiKeys.list(actor, actor.caller.user.id), query.page, PAGING)),
   })
 
   form('/keys/new', {
-    title: 'Create an API key',
-    back: { path: '/account/keys', text: 'API keys' },
+    title: ({ keys }) => keys.newTitle,
+    back: { path: '/account/keys', text: ({ navigation }) => navigation.keys },
     action: '/keys',
     asksForPassword: {
-      to: 'create this key',
+      to: ({ purposes }) => purposes.createKey,
       when: ({ body, actor }) => isPowerful(body.access ?? NEW_ACCESS, actor),
       cancel: '/account/keys',
     },
     fields: { ...scopeFields, ...FIELDS },
-    show: ({ problem, field, values }) =>
+    show: ({ problem, field, values }, { texts }) =>
       splitCard({
         id: 'new',
-        title: 'A key for a program',
-        text: 'A program uses the key to call the API as you. The key is shown once, on the next page.',
+        title: texts.keys.newCard,
+        text: texts.keys.newText,
         content: html`<form class="form" method="post" action="${site.root}/account/keys">
 ${problem}${field('name', { hasFocus: true })}
-${selectField({ name: 'access', label: FIELDS.access.label, choices: ACCESS, chosen: values['access'] ?? NEW_ACCESS })}
-${keyScopes.length === 0 ? undefined : scopesField(keyScopes, values)}
+${selectField({ name: 'access', label: texts.fields.access, choices: accessChoices(texts), chosen: values['access'] ?? NEW_ACCESS })}
+${keyScopes.length === 0 ? undefined : scopesField(texts, keyScopes, values)}
 ${field('expires_at')}
 ${field('limit')}
-<div class="actions"><button class="primary">Create API key</button><a class="button" href="${site.root}/account/keys">Cancel</a></div>
+<div class="actions"><button class="primary">${texts.keys.create}</button><a class="button" href="${site.root}/account/keys">${texts.buttons.cancel}</a></div>
 </form>`,
       }),
-    async submit({ body, actor, request }, reply) {
+    async submit({ body, actor, request, texts }, reply) {
       const { name, access = NEW_ACCESS, expires_at, limit } = body
-      const key = { name, access, scopes: chosenScopes(keyScopes, body), expiresAt: parseExpiry(expires_at), limit: limitOf(limit) }
+      const key = {
+        name,
+        access,
+        scopes: chosenScopes(keyScopes, body),
+        expiresAt: parseExpiry(texts, expires_at),
+        limit: limitOf(texts, limit),
+      }
       return showOnce(await apiKeys.create(actor, actor.caller.user.id, key), request, reply)
     },
   })
@@ -101,13 +105,13 @@ ${field('limit')}
   get('/keys/:key_id', {
     params: Key,
     query: Query,
-    async handle({ params, query, actor, request }, reply) {
-      return showKey(actor, params.key_id, { secret: cookies.takeSecret(request, reply, params.key_id), place: pagePlace(query) })
+    async handle({ params, query, actor, request, texts }, reply) {
+      return showKey(texts, actor, params.key_id, { secret: cookies.takeSecret(request, reply, params.key_id), place: pagePlace(query) })
     },
   })
 
   post('/keys/:key_id/rotate', {
-    asksForPassword: { to: 'rotate this key', when: namesPowerful },
+    asksForPassword: { to: ({ purposes }) => purposes.rotateKey, when: namesPowerful },
     params: Key,
     query: Query,
     fields: { overlap_seconds: { schema: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS })) } },
@@ -118,14 +122,14 @@ ${field('limit')}
   })
 
   post('/keys/:key_id/limit', {
-    asksForPassword: { to: 'change the limit of this key', when: namesPowerful },
+    asksForPassword: { to: ({ purposes }) => purposes.limitKey, when: namesPowerful },
     params: Key,
     query: Query,
     fields: { limit: FIELDS.limit },
-    retry: (form, { caller, origin, params }) =>
-      showKey({ caller, origin }, String((params as { key_id: unknown }).key_id), { secret: undefined, place: '', limitForm: form }),
-    async handle({ actor, params, query, body }) {
-      await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { limit: limitOf(body.limit) ?? null })
+    retry: (form, { caller, origin, params, texts }) =>
+      showKey(texts, { caller, origin }, String((params as { key_id: unknown }).key_id), { secret: undefined, place: '', limitForm: form }),
+    async handle({ actor, params, query, body, texts }) {
+      await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { limit: limitOf(texts, body.limit) ?? null })
       return { to: `/account/keys/${params.key_id}${pagePlace(query)}`, notice: 'limit-saved' }
     },
   })
@@ -133,16 +137,16 @@ ${field('limit')}
   post('/keys/:key_id/disable', { asksForPassword: false, params: Key, query: Query, handle: (input) => edit(input, { isActive: false }) })
 
   post('/keys/:key_id/enable', {
-    asksForPassword: { to: 'enable this key', when: namesPowerful },
+    asksForPassword: { to: ({ purposes }) => purposes.enableKey, when: namesPowerful },
     params: Key,
     query: Query,
     handle: (input) => edit(input, { isActive: true }),
   })
 
-  async function showKey({ caller }: Actor, keyId: string, shown: Omit<ShownKey, 'use' | 'plan'>): Promise<Page> {
+  async function showKey(texts: Texts, { caller }: Actor, keyId: string, shown: Omit<ShownKey, 'use' | 'plan'>): Promise<Page> {
     const { id } = caller.user
     const [key, use, plan] = await Promise.all([apiKeys.find(id, keyId), usage.ofKey(id, keyId, USE_DAYS), plans?.find(id)])
-    return keyPage(site, key, { ...shown, use, plan })
+    return keyPage(site, texts, key, { ...shown, use, plan })
   }
 
   async function edit({ actor, params, query }: KeyRequest, { isActive }: { readonly isActive: boolean }): Promise<Redirect> {
@@ -167,6 +171,10 @@ ${field('limit')}
   }
 }
 
+function accessChoices({ keys }: Texts) {
+  return ACCESS.map((access) => [access, keys.accessChoices[access]] as const)
+}
+
 /** A box of each scope has its own name, because a form sends no name twice. */
 const ScopeValue = Type.Optional(Type.String({ maxLength: SCOPE_MAX_LENGTH }))
 
@@ -180,48 +188,51 @@ function chosenScopes(keyScopes: readonly string[], fields: Readonly<Record<stri
   return [...new Set(sent.filter((scope) => typeof scope === 'string'))]
 }
 
-function scopesField(keyScopes: readonly string[], values: Readonly<Record<string, string | undefined>>): Html {
+function scopesField({ fields, hints }: Texts, keyScopes: readonly string[], values: Readonly<Record<string, string | undefined>>): Html {
   const chosen = chosenScopes(keyScopes, values)
   const boxes = keyScopes.map((scope, index) => {
     const checked = chosen.includes(scope) ? html` checked` : ''
     return html`<label><input type="checkbox" name="${scopeName(index)}" value="${scope}"${checked}> <span class="mono">${scope}</span></label>\n`
   })
-  return html`<fieldset class="field choices" aria-describedby="scopes-hint"><legend>Scopes</legend>
-${boxes}<p class="hint" id="scopes-hint">What the key may do for you in the services that check it.</p></fieldset>`
+  return html`<fieldset class="field choices" aria-describedby="scopes-hint"><legend>${fields.scopes}</legend>
+${boxes}<p class="hint" id="scopes-hint">${hints.scopes}</p></fieldset>`
 }
 
 /** A field that is empty, or has a limit such as `10/m`. */
-function limitOf(text = ''): string | undefined {
+function limitOf({ keys, format }: Texts, text = ''): string | undefined {
   const limit = text.trim()
-  if (limit !== '' && parseLimit(limit) === undefined) throw invalidField('limit', `This should be ${LIMIT_HINT}`)
+  if (limit !== '' && parseLimit(limit) === undefined) throw invalidField('limit', keys.limitForm(format.numberOf(MAX_COUNT)))
   return limit === '' ? undefined : limit
 }
 
 /** A date field is empty or `2026-01-31`. The key works through that day (UTC). */
-function parseExpiry(text = ''): number | undefined {
+function parseExpiry({ keys }: Texts, text = ''): number | undefined {
   if (text === '') return undefined
   const end = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T23:59:59.999Z`) : Number.NaN
   // A day that its month does not have becomes another day.
-  if (Number.isNaN(end) || new Date(end).toISOString().slice(0, 10) !== text)
-    throw invalidField('expires_at', 'This should be a date such as 2027-01-31')
+  if (Number.isNaN(end) || new Date(end).toISOString().slice(0, 10) !== text) throw invalidField('expires_at', keys.dateForm)
   return end
 }
 
-function keysPage({ root, now }: Site, list: ListPage<ApiKey>): Page {
+function keysPage({ root, now }: Site, texts: Texts, list: ListPage<ApiKey>): Page {
+  const { keys, buttons, navigation } = texts
   const place = pagePlace(list)
-  const create = html`<a class="button primary" href="${root}/account/keys/new">Create API key</a>`
+  const create = html`<a class="button primary" href="${root}/account/keys/new">${keys.create}</a>`
   const content = tableCard({
-    title: 'Your API keys',
+    title: keys.title,
     hidesTitle: true,
-    heads: KEY_HEADS,
+    heads: keys.heads,
     rows: list.items.map((key) => {
       const base = `${root}/account/keys/${key.id}`
-      const manage = html`<a class="button small" href="${base}${place}">Manage</a>`
-      return [...keyCells(key, now(), base + place), html`<div class="actions">${switchForm(base, place, key, 'small')}${manage}</div>`]
+      const manage = html`<a class="button small" href="${base}${place}">${buttons.manage}</a>`
+      return [
+        ...keyCells(texts, key, now(), base + place),
+        html`<div class="actions">${switchForm(texts, base, place, key, 'small')}${manage}</div>`,
+      ]
     }),
-    hasActions: true,
-    empty: emptyState('No API keys', 'Create one for each program that calls the API for you.', html`<p>${create}</p>`),
-    footer: pagesFooter(list, (page) => `${root}/account/keys?page=${page}`),
+    actions: navigation.actions,
+    empty: emptyState(keys.none, keys.noneText, html`<p>${create}</p>`),
+    footer: pagesFooter(texts, list, (page) => `${root}/account/keys?page=${page}`),
   })
-  return { title: 'API keys', content, actions: list.items.length > 0 ? create : undefined }
+  return { title: navigation.keys, content, actions: list.items.length > 0 ? create : undefined }
 }

@@ -7,38 +7,39 @@ import { html } from '../../../shared/html.ts'
 import { nameField, Type } from '../../validation/schema.ts'
 import { deletionCard, splitCard } from '../site/elements/cards.ts'
 import { credentialOf, newPasskeyButton, PASSKEY } from '../site/elements/factors.ts'
-import { type Form, formOf } from '../site/elements/fields.ts'
+import { type Form, type FormFields, formOf } from '../site/elements/fields.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import type { Texts } from '../texts/texts.ts'
 
 const PATH = '/account/security'
-const BACK = { path: PATH, text: 'Security' } as const
+const backOf = ({ navigation }: Texts) => ({ path: PATH, text: navigation.security })
 const Params = { passkey_id: Type.String({ maxLength: 100 }) }
 const NAME = {
   name: {
     schema: nameField('What its owner calls it.', 'My phone'),
-    label: 'Name',
+    label: ({ fields }) => fields.name,
     maxLength: NAME_MAX_LENGTH,
-    hint: 'Where the passkey is, such as a phone or a password manager.',
+    hint: ({ hints }) => hints.passkeyName,
   },
-} as const
+} as const satisfies FormFields
 const NEW = { ...NAME, passkey: PASSKEY } as const
 
 /** The passkeys of the caller. Where browsers accept none, there are no such pages. */
 export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkeys }: PageParts): void {
   if (passkeys === undefined) return
   const open = { worksWithoutFactor: 'setup' } as const
-  const asksForPassword = { to: 'add a passkey', cancel: PATH } as const
+  const asksForPassword = { to: ({ purposes }: Texts) => purposes.addPasskey, cancel: PATH } as const
   const add = newPasskeyPage(site, passkeys)
 
-  get('/security/passkeys/new', { ...open, asksForPassword, handle: ({ actor }) => add(actor, formOf(NEW)) })
+  get('/security/passkeys/new', { ...open, asksForPassword, handle: ({ actor, texts }) => add(actor, texts, formOf(texts, NEW)) })
 
   post('/security/passkeys', {
     ...open,
     asksForPassword,
     fields: NEW,
-    retry: (form, { actor }) => add(actor, form),
+    retry: (form, { actor, texts }) => add(actor, texts, form),
     async handle({ body, actor }) {
       await passkeys.add(actor, body.name, credentialOf(body.passkey ?? ''))
       return { to: PATH, notice: 'passkey-added' }
@@ -54,7 +55,7 @@ export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkey
   get('/security/passkeys/:passkey_id', {
     ...open,
     params: Params,
-    handle: async ({ actor, params }) => passkeyPage(site, await find(actor, params.passkey_id), formOf(NAME)),
+    handle: async ({ actor, params, texts }) => passkeyPage(site, texts, await find(actor, params.passkey_id), formOf(texts, NAME)),
   })
 
   post('/security/passkeys/:passkey_id', {
@@ -62,8 +63,8 @@ export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkey
     asksForPassword: false,
     params: Params,
     fields: NAME,
-    retry: async (form, { caller, params }) =>
-      passkeyPage(site, await find({ caller }, (params as { passkey_id: string }).passkey_id), form),
+    retry: async (form, { caller, params, texts }) =>
+      passkeyPage(site, texts, await find({ caller }, (params as { passkey_id: string }).passkey_id), form),
     async handle({ actor, params, body }) {
       await passkeys.rename(actor, params.passkey_id, body.name)
       return { to: PATH, notice: 'passkey-renamed' }
@@ -72,7 +73,7 @@ export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkey
 
   post('/security/passkeys/:passkey_id/remove', {
     ...open,
-    asksForPassword: { to: 'remove this passkey' },
+    asksForPassword: { to: ({ purposes }) => purposes.removePasskey },
     params: Params,
     async handle({ actor, params }) {
       await passkeys.remove(actor, params.passkey_id)
@@ -83,39 +84,41 @@ export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkey
 
 /** A page that creates a passkey. It has a new challenge each time, so that a form that is shown again works. */
 function newPasskeyPage({ root }: Site, passkeys: Passkeys) {
-  return async (actor: Actor, { problem, field }: Form<keyof typeof NEW>): Promise<Page> => {
+  return async (actor: Actor, texts: Texts, { problem, field }: Form<keyof typeof NEW>): Promise<Page> => {
+    const { passkeys: shown, buttons } = texts
     const options = await passkeys.creationOptions(actor)
     const content = splitCard({
       id: 'new',
-      title: 'Sign in without a password',
-      text: 'Your device keeps the passkey and opens it with its screen lock: a fingerprint, a face or a PIN. It works on this site only, so that a false site cannot get it from you.',
+      title: shown.newTitle,
+      text: shown.newText,
       content: html`<form class="form" method="post" action="${root}${PATH}/passkeys">
 ${problem}${field('name', { hasFocus: true })}
-<div class="actions">${newPasskeyButton({ text: 'Create passkey', name: 'passkey', options, isPrimary: true })}<a class="button" href="${root}${PATH}">Cancel</a></div>
-<noscript><p class="hint">Creating a passkey needs JavaScript.</p></noscript>
+<div class="actions">${newPasskeyButton({ text: shown.create, name: 'passkey', options, isPrimary: true })}<a class="button" href="${root}${PATH}">${buttons.cancel}</a></div>
+<noscript><p class="hint">${shown.needsScript}</p></noscript>
 </form>`,
     })
-    return { title: 'Add a passkey', content, back: BACK }
+    return { title: shown.add, content, back: backOf(texts) }
   }
 }
 
-function passkeyPage({ root }: Site, { id, name }: Passkey, { problem, field }: Form<keyof typeof NAME>): Page {
+function passkeyPage({ root }: Site, texts: Texts, { id, name }: Passkey, { problem, field }: Form<keyof typeof NAME>): Page {
+  const { passkeys, fields, buttons } = texts
   const base = `${root}${PATH}/passkeys/${id}`
   const content = html`${splitCard({
     id: 'name-card',
-    title: 'Name',
-    text: 'What you call this passkey. Only you see it.',
+    title: fields.name,
+    text: passkeys.nameText,
     content: html`<form class="form" method="post" action="${base}">
 ${problem}${field('name', { value: name })}
-<div class="actions"><button class="primary">Save</button></div>
+<div class="actions"><button class="primary">${buttons.save}</button></div>
 </form>`,
   })}
 ${deletionCard({
-  title: 'Remove this passkey',
-  text: 'It no longer signs you in. Delete it on your device too: this site cannot. This cannot be undone.',
+  title: passkeys.removal,
+  text: passkeys.removalText,
   action: `${base}/remove`,
-  name,
-  verb: 'Remove',
+  verb: passkeys.remove,
+  question: passkeys.removing(name),
 })}`
-  return { title: name, content, back: BACK }
+  return { title: name, content, back: backOf(texts) }
 }

@@ -1,23 +1,27 @@
+import type { Language } from '../../../model/language.ts'
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { Email, GivenPassword } from '../../validation/schema.ts'
+import { Email, GivenPassword, Type } from '../../validation/schema.ts'
 import { splitCard } from '../site/elements/cards.ts'
-import { type Form, formOf } from '../site/elements/fields.ts'
+import { type Form, type FormFields, formOf, selectField } from '../site/elements/fields.ts'
 import { NAME_FIELDS, namePair } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import { toFrontend } from '../site/site.ts'
+import { TEXTS, type Texts } from '../texts/texts.ts'
 
-const EMAIL = { email: { schema: Email, label: 'Email', type: 'email', autocomplete: 'email', describedBy: 'address-text' } } as const
+const EMAIL = {
+  email: { schema: Email, label: ({ fields }) => fields.email, type: 'email', autocomplete: 'email', describedBy: 'address-text' },
+} as const satisfies FormFields
 const PASSWORD = {
   password: {
     schema: GivenPassword,
-    label: 'Password',
+    label: ({ fields }) => fields.password,
     type: 'password',
     autocomplete: 'current-password',
-    wrong: 'This is not your password',
+    wrong: ({ profile }) => profile.notYourPassword,
   },
-} as const
+} as const satisfies FormFields
 
 /** The forms of the page that are shown again. */
 type Retried = {
@@ -26,25 +30,39 @@ type Retried = {
   readonly deletion?: Form<keyof typeof PASSWORD>
 }
 
-/** The profile of the caller: name, address, and leaving. */
-export function accountProfileRoutes({ get, post }: PageRoutes, { site, cookies, users, selfDeletion, pageLimiter }: PageParts): void {
-  get('/', { handle: ({ actor }) => profilePage(actor.caller.user) })
+/** The profile of the caller: name, language, address, and leaving. */
+export function accountProfileRoutes({ get, post }: PageRoutes, parts: PageParts): void {
+  const { site, cookies, users, selfDeletion, pageLimiter, setLanguage } = parts
+  // Where there is one language only, there is nothing to choose.
+  const choices = site.languages.map((language) => [language, TEXTS[language].languageName] as const)
+
+  get('/', { handle: ({ actor, texts }) => profilePage(texts, actor.caller.user) })
 
   post('/', {
     asksForPassword: false,
     fields: NAME_FIELDS,
-    retry: (name, { caller }) => profilePage(caller.user, { name }),
+    retry: (name, { caller, texts }) => profilePage(texts, caller.user, { name }),
     async handle({ body, actor }) {
       await users.edit(actor, actor.caller.user.id, { firstName: body.first_name, lastName: body.last_name })
       return { to: '/account/', notice: 'profile-saved' }
     },
   })
 
+  if (setLanguage !== undefined && choices.length > 1)
+    post('/language', {
+      asksForPassword: false,
+      fields: { language: { schema: Type.Enum([...site.languages]) } },
+      async handle({ body, actor }) {
+        await setLanguage(actor, body.language)
+        return { to: '/account/', notice: 'language-saved' }
+      },
+    })
+
   // Whoever changes the address can have a new password sent to it, so that the password is asked for again.
   post('/email', {
-    asksForPassword: { to: 'change your address', cancel: '/account/' },
+    asksForPassword: { to: ({ purposes }) => purposes.changeAddress, cancel: '/account/' },
     fields: EMAIL,
-    retry: (email, { caller }) => profilePage(caller.user, { email }),
+    retry: (email, { caller, texts }) => profilePage(texts, caller.user, { email }),
     async handle({ body, actor }) {
       const { id, email } = actor.caller.user
       if (body.email === email) return { to: '/account/' }
@@ -57,59 +75,72 @@ export function accountProfileRoutes({ get, post }: PageRoutes, { site, cookies,
     post('/delete', {
       asksForPassword: 'in-form',
       fields: PASSWORD,
-      retry: (deletion, { caller }) => profilePage(caller.user, { deletion }),
-      async handle({ body, actor }, reply) {
+      retry: (deletion, { caller, texts }) => profilePage(texts, caller.user, { deletion }),
+      async handle({ body, actor, texts }, reply) {
         await selfDeletion.remove(actor, body.password, pageLimiter)
         cookies.clearSession(reply)
-        const content = html`<p class="notice good" role="status">Your account has been deleted, with its sessions and API keys.</p>
-<div class="actions">${toFrontend(site) ?? html`<a class="button" href="${site.root}/account/register">Create an account</a>`}</div>`
-        return { title: 'Goodbye', content, isLone: true }
+        const content = html`<p class="notice good" role="status">${texts.profile.deleted}</p>
+<div class="actions">${toFrontend(site, texts) ?? html`<a class="button" href="${site.root}/account/register">${texts.buttons.register}</a>`}</div>`
+        return { title: texts.profile.goodbye, content, isLone: true }
       },
     })
 
-  function profilePage(user: User, { name = formOf(NAME_FIELDS), email = formOf(EMAIL), deletion }: Retried = {}): Page {
-    const content = html`${nameCard(user, name)}
-${emailCard(user, email)}
-${site.hasSelfDeletion ? leavingCard(user, deletion) : undefined}`
-    return { title: 'Profile', content, actions: toFrontend(site) }
+  function profilePage(texts: Texts, user: User, { name, email, deletion }: Retried = {}): Page {
+    const content = html`${nameCard(texts, user, name ?? formOf(texts, NAME_FIELDS))}
+${setLanguage !== undefined && choices.length > 1 ? languageCard(texts) : undefined}${emailCard(texts, user, email ?? formOf(texts, EMAIL))}
+${site.hasSelfDeletion ? leavingCard(texts, user, deletion) : undefined}`
+    return { title: texts.navigation.profile, content, actions: toFrontend(site, texts) }
   }
 
-  function nameCard({ firstName, lastName }: User, form: NonNullable<Retried['name']>): Html {
+  function nameCard({ fields, profile, buttons }: Texts, { firstName, lastName }: User, form: NonNullable<Retried['name']>): Html {
     return splitCard({
       id: 'name',
-      title: 'Name',
-      text: 'As it appears in the emails of this service.',
+      title: fields.name,
+      text: profile.nameText,
       content: html`<form class="form" method="post" action="${site.root}/account/">
 ${form.problem}${namePair(form, { first_name: { value: firstName }, last_name: { value: lastName } })}
-<div class="actions"><button class="primary">Save</button></div>
+<div class="actions"><button class="primary">${buttons.save}</button></div>
 </form>`,
     })
   }
 
-  function emailCard({ email }: User, { problem, field }: NonNullable<Retried['email']>): Html {
+  function languageCard({ language, fields, profile, buttons }: Texts): Html {
+    return html`${splitCard({
+      id: 'language-card',
+      title: fields.language,
+      text: profile.languageText,
+      content: html`<form class="form" method="post" action="${site.root}/account/language">
+${selectField<Language>({ name: 'language', label: fields.language, choices, chosen: language })}
+<div class="actions"><button>${buttons.save}</button></div>
+</form>`,
+    })}\n`
+  }
+
+  function emailCard({ profile }: Texts, { email }: User, { problem, field }: NonNullable<Retried['email']>): Html {
     return splitCard({
       id: 'address',
-      title: 'Address',
-      text: 'We send a link to the new address. Your address changes when you open the link.',
+      title: profile.address,
+      text: profile.addressText,
       textId: 'address-text',
       content: html`<form class="form" method="post" action="${site.root}/account/email">
 ${problem}${field('email', { value: email })}
-<div class="actions"><button>Change address</button></div>
+<div class="actions"><button>${profile.changeAddress}</button></div>
 </form>`,
     })
   }
 
-  function leavingCard({ email }: User, retried: Retried['deletion']): Html {
-    const { problem, field } = retried ?? formOf(PASSWORD)
+  function leavingCard(texts: Texts, { email }: User, retried: Retried['deletion']): Html {
+    const { profile } = texts
+    const { problem, field } = retried ?? formOf(texts, PASSWORD)
     return splitCard({
       id: 'deletion',
-      title: 'Delete your account',
-      text: 'This deletes your account with its sessions and API keys. It cannot be undone.',
-      content: html`<details class="confirm"${retried === undefined ? '' : html` open`}><summary>Delete…</summary>
+      title: profile.leaving,
+      text: profile.leavingText,
+      content: html`<details class="confirm"${retried === undefined ? '' : html` open`}><summary>${profile.delete}</summary>
 <form class="form" method="post" action="${site.root}/account/delete">
-${problem}<p>Delete <strong>${email}</strong> for good?</p>
+${problem}<p>${profile.deletion(email)}</p>
 ${field('password')}
-<div class="actions"><button class="danger">Delete account</button></div>
+<div class="actions"><button class="danger">${profile.deleteAccount}</button></div>
 </form></details>`,
     })
   }

@@ -12,7 +12,7 @@ export function accountRegisterRoutes({ form }: PageRoutes, parts: PageParts): v
   const { email, password } = NEW_ACCOUNT_FIELDS
 
   form('/register', {
-    title: 'Create an account',
+    title: ({ register }) => register.title,
     isLone: true,
     access: 'public',
     asksForPassword: false,
@@ -21,25 +21,27 @@ export function accountRegisterRoutes({ form }: PageRoutes, parts: PageParts): v
     fields: { ...NAME_FIELDS, email, password, next: { schema: Next } },
     show: (
       shown,
-    ) => html`${shown.problem}${productLine(site, shown.values['next'])}<form class="form" method="post" action="${site.root}/account/register">
+      { texts },
+    ) => html`${shown.problem}${productLine(site, texts, shown.values['next'])}<form class="form" method="post" action="${site.root}/account/register">
 <input type="hidden" name="next" value="${returnPath(shown.values['next'], 'account')}">
 ${namePair(shown, { first_name: { hasFocus: true } })}
 ${shown.field('email')}
 ${shown.field('password')}
-<button class="primary">Create account</button>
-</form>${providerButtons(site.root, site.providers, { next: requestedPath(shown.values['next'], 'account') })}
-<p class="ways"><span>Already have an account? <a href="${site.root}${signInPath('account', shown.values['next'])}">Sign in</a></span></p>`,
-    async submit({ body, request }, reply) {
+<button class="primary">${texts.buttons.createAccount}</button>
+</form>${providerButtons(texts, site.root, site.providers, { next: requestedPath(shown.values['next'], 'account') })}
+<p class="ways"><span>${texts.register.hasAccount((text) => html`<a href="${site.root}${signInPath('account', shown.values['next'])}">${text}</a>`)}</span></p>`,
+    async submit({ body, request, texts }, reply) {
+      const { buttons, register, signIn } = texts
       await limiter.countAddress('register:ip', request.origin.ip)
       await registration.signUp(request.origin, registrantOf(body))
       // The link in the mail may be opened in another tab.
       cookies.rememberNext(reply, body.next)
-      const toSignIn = html`<a class="button primary" href="${site.root}${signInPath('account', body.next)}">Sign in</a>`
-      const onward = productOrigin(site, body.next) === undefined ? (toFrontend(site) ?? toSignIn) : toSignIn
-      const content = html`<p class="notice good" role="status">Your account has been created.</p>
-<p>We have sent an email to <strong>${body.email}</strong>. Open the link in it within 24 hours to verify your address, then sign in.</p>
-<div class="actions">${onward}<a class="button" href="${site.root}${withNext('account', '/resend-verification', body.next)}">No email?</a></div>`
-      return { title: 'Check your email', content, isLone: true }
+      const toSignIn = html`<a class="button primary" href="${site.root}${signInPath('account', body.next)}">${buttons.signIn}</a>`
+      const onward = productOrigin(site, body.next) === undefined ? (toFrontend(site, texts) ?? toSignIn) : toSignIn
+      const content = html`<p class="notice good" role="status">${register.done}</p>
+<p>${register.mailSent(body.email)}</p>
+<div class="actions">${onward}<a class="button" href="${site.root}${withNext('account', '/resend-verification', body.next)}">${buttons.noEmail}</a></div>`
+      return { title: signIn.checkMail, content, isLone: true }
     },
   })
 }

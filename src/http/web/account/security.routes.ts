@@ -3,57 +3,59 @@ import type { Factors, Passkey } from '../../../model/factor.ts'
 import type { User } from '../../../model/user.ts'
 import { totpUri } from '../../../security/totp.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { counted } from '../../../shared/text.ts'
 import { Type } from '../../validation/schema.ts'
-import { askedForm, badge, emptyState, mainCell, NEVER, splitCard, tableCard } from '../site/elements/cards.ts'
+import { askedForm, badge, emptyState, mainCell, never, splitCard, tableCard } from '../site/elements/cards.ts'
 import { CODE } from '../site/elements/factors.ts'
-import { actionForm, type Form, formOf } from '../site/elements/fields.ts'
-import { ageOf, dateOf, shortText } from '../site/elements/format.ts'
+import { actionForm, type Form, type FormFields, formOf } from '../site/elements/fields.ts'
+import { shortText } from '../site/elements/format.ts'
 import { qrCode } from '../site/elements/qr-code.ts'
 import { productOrigin } from '../site/hand-off.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Redirect } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { returnPath, type Site } from '../site/site.ts'
+import type { Label, Texts } from '../texts/texts.ts'
 import { providersCard } from './providers.routes.ts'
 
 const PATH = '/account/security'
 const CODES_PATH = `${PATH}/recovery-codes`
 const SET_UP = {
   secret: { schema: Type.String({ maxLength: 32 }) },
-  code: { ...CODE, inputMode: 'numeric', hint: 'The six digits that the app shows now.' },
-} as const
+  code: { ...CODE, inputMode: 'numeric', hint: ({ hints }) => hints.appCode },
+} as const satisfies FormFields
 /** What the sealed cookie with new recovery codes is for. */
 const COOKIE = 'recovery-codes'
-const LAST_RESORT = 'Without your phone, these codes and a passkey, only an admin of this service can let you in again. No email can.'
 
 /** What an account has besides its password: codes from an app, recovery codes and passkeys. */
 export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies, secondFactor, passkeys, providers }: PageParts): void {
   // Where a second factor is required, nobody could set one up otherwise.
   const open = { worksWithoutFactor: 'setup' } as const
-  const asks = (to: string) => ({ asksForPassword: { to, cancel: PATH } })
+  const asks = (to: Label) => ({ asksForPassword: { to, cancel: PATH } })
 
   get('/security', {
     ...open,
-    async handle({ actor, request }) {
+    async handle({ actor, request, texts }) {
       const { user, hasFactor } = actor.caller
       const next = hasFactor ? cookies.readNext(request) : undefined
-      const page = securityPage(site, await secondFactor.status(user.id), await passkeys?.list(user.id), next)
-      return { ...page, content: html`${page.content}\n${providersCard(site, await providers.list(user.id))}` }
+      const page = securityPage(site, texts, await secondFactor.status(user.id), await passkeys?.list(user.id), next)
+      return { ...page, content: html`${page.content}\n${providersCard(site, texts, await providers.list(user.id))}` }
     },
   })
 
   post('/security/codes', {
     ...open,
-    ...asks('set up codes from an app'),
-    handle: async ({ actor }) => setUpPage(site, actor.caller.user, formOf(SET_UP, { secret: (await secondFactor.begin(actor)).secret })),
+    ...asks(({ purposes }) => purposes.setUpCodes),
+    async handle({ actor, texts }) {
+      const { secret } = await secondFactor.begin(actor)
+      return setUpPage(site, texts, actor.caller.user, formOf(texts, SET_UP, { secret }))
+    },
   })
 
   post('/security/codes/on', {
     ...open,
-    ...asks('turn codes from an app on'),
+    ...asks(({ purposes }) => purposes.turnCodesOn),
     fields: SET_UP,
-    retry: (form, { caller }) => setUpPage(site, caller.user, form),
+    retry: (form, { caller, texts }) => setUpPage(site, texts, caller.user, form),
     async handle({ body, actor, request }, reply) {
       return showOnce(request, reply, await secondFactor.confirm(actor, (body.code ?? '').replaceAll(' ', '')))
     },
@@ -61,7 +63,7 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
 
   post('/security/codes/off', {
     ...open,
-    ...asks('turn codes from an app off'),
+    ...asks(({ purposes }) => purposes.turnCodesOff),
     async handle({ actor }) {
       await secondFactor.remove(actor)
       return { to: PATH, notice: 'codes-off' }
@@ -70,7 +72,7 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
 
   post('/security/recovery-codes', {
     ...open,
-    ...asks('get new recovery codes'),
+    ...asks(({ purposes }) => purposes.renewRecoveryCodes),
     async handle({ actor, request }, reply) {
       return showOnce(request, reply, await secondFactor.renewRecoveryCodes(actor))
     },
@@ -78,9 +80,9 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
 
   get('/security/recovery-codes', {
     ...open,
-    handle({ request, actor }, reply) {
+    handle({ request, actor, texts }, reply) {
       const codes = cookies.takeSecret(request, reply, COOKIE)
-      return codes === undefined ? { to: PATH } : recoveryPage(site, actor.caller.user, codes.split(','))
+      return codes === undefined ? { to: PATH } : recoveryPage(site, texts, actor.caller.user, codes.split(','))
     },
   })
 
@@ -91,84 +93,99 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
   }
 }
 
-function securityPage(site: Site, factors: Factors, passkeys: readonly Passkey[] | undefined, next: string | undefined): Page {
+function securityPage(
+  site: Site,
+  texts: Texts,
+  factors: Factors,
+  passkeys: readonly Passkey[] | undefined,
+  next: string | undefined,
+): Page {
+  const { navigation } = texts
   const origin = productOrigin(site, next)
   const actions =
-    origin && html`<a class="button primary" href="${site.root}${returnPath(next, 'account')}">Continue to ${new URL(origin).host}</a>`
+    origin &&
+    html`<a class="button primary" href="${site.root}${returnPath(next, 'account')}">${navigation.toProduct(new URL(origin).host)}</a>`
   return {
-    title: 'Security',
+    title: navigation.security,
     actions: actions || undefined,
-    content: html`${codesCard(site, factors)}\n${passkeys && passkeysCard(site, passkeys)}`,
+    content: html`${codesCard(site, texts, factors)}\n${passkeys && passkeysCard(site, texts, passkeys)}`,
   }
 }
 
-function codesCard({ root }: Site, { totp, recoveryCodes }: Factors): Html {
-  const off = html`<div class="form"><p>${badge('', 'Off')}</p>
-<div class="actions">${actionForm(`${root}${PATH}/codes`, 'Set up codes', 'primary')}</div></div>`
+function codesCard({ root }: Site, { security }: Texts, { totp, recoveryCodes }: Factors): Html {
+  const off = html`<div class="form"><p>${badge('', security.off)}</p>
+<div class="actions">${actionForm(`${root}${PATH}/codes`, security.setUp, 'primary')}</div></div>`
   const left =
     recoveryCodes > 2
-      ? html`<p>${counted(recoveryCodes, 'recovery code')} left. Each signs you in once if you do not have your phone.</p>`
-      : html`<p class="notice warn">${counted(recoveryCodes, 'recovery code')} left. Get new ones: without your phone and without recovery codes, only an admin of this service can let you in again.</p>`
-  const on = html`<div class="form"><p>${badge('good', 'On')}</p>
+      ? html`<p>${security.codesLeft(recoveryCodes)}</p>`
+      : html`<p class="notice warn">${security.fewCodesLeft(recoveryCodes)}</p>`
+  const on = html`<div class="form"><p>${badge('good', security.on)}</p>
 ${left}
-${askedForm({ action: `${root}${CODES_PATH}`, verb: 'Get new recovery codes', isCalm: true, question: html`Get new recovery codes? The old ones stop working.` })}
-${askedForm({ action: `${root}${PATH}/codes/off`, verb: 'Turn off', question: html`Turn <strong>codes from an app</strong> off? Your recovery codes stop working too, and your password alone signs you in.` })}
+${askedForm({ action: `${root}${CODES_PATH}`, verb: security.renew, isCalm: true, question: security.renewal })}
+${askedForm({ action: `${root}${PATH}/codes/off`, verb: security.turnOff, question: security.turningOff })}
 </div>`
   return splitCard({
     id: 'codes',
-    title: 'Codes from an app',
-    text: 'After your password, signing in asks for a code that an app on your phone shows. Your password alone is then of no use to anybody else. For a day without your phone, you get recovery codes.',
+    title: security.codes,
+    text: security.codesText,
     content: totp ? on : off,
   })
 }
 
-function passkeysCard({ root, now }: Site, passkeys: readonly Passkey[]): Html {
+function passkeysCard({ root, now }: Site, texts: Texts, passkeys: readonly Passkey[]): Html {
+  const { passkeys: shown, format, buttons, navigation } = texts
   const base = `${root}${PATH}/passkeys`
-  const add = html`<a class="button small" href="${base}/new" data-needs-passkeys hidden>Add a passkey</a>`
+  const add = html`<a class="button small" href="${base}/new" data-needs-passkeys hidden>${shown.add}</a>`
   return tableCard({
-    title: 'Passkeys',
-    heads: ['Passkey', 'Added', 'Last used'],
+    title: shown.title,
+    heads: shown.heads,
     header: add,
     rows: passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }) => [
-      mainCell(shortText(name), backedUp ? 'Synced between devices' : 'On one device', `${base}/${id}`),
-      dateOf(createdAt),
-      lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now()),
-      html`<div class="actions"><a class="button small" href="${base}/${id}">Manage</a></div>`,
+      mainCell(shortText(name), backedUp ? shown.synced : shown.onOneDevice, `${base}/${id}`),
+      format.dateOf(createdAt),
+      lastUsedAt === undefined ? never(texts) : format.ageOf(lastUsedAt, now()),
+      html`<div class="actions"><a class="button small" href="${base}/${id}">${buttons.manage}</a></div>`,
     ]),
-    hasActions: true,
-    empty: emptyState('No passkeys', 'A passkey signs you in with the screen lock of your phone or computer, without a password.'),
-    footer: html`<footer class="hint">A passkey signs you in alone. Your password works as before, and does not ask for a passkey.</footer>`,
+    actions: navigation.actions,
+    empty: emptyState(shown.none, shown.noneText),
+    footer: html`<footer class="hint">${shown.footer}</footer>`,
   })
 }
 
-function setUpPage({ root, apiTitle }: Site, { email }: User, { problem, values, field }: Form<keyof typeof SET_UP>): Page {
+function setUpPage(
+  { root, apiTitle }: Site,
+  { security, buttons, navigation }: Texts,
+  { email }: User,
+  { problem, values, field }: Form<keyof typeof SET_UP>,
+): Page {
   const { secret = '' } = values
+  const key = html`<span class="mono key" id="key">${secret.replace(/(.{4})(?=.)/g, '$1 ')}</span>`
   const content = splitCard({
     id: 'app',
-    title: 'Scan the QR code',
-    text: 'Open an authenticator app on your phone and scan the QR code, or type the key into the app. Then enter the code that the app shows. Nothing changes before that. The QR code works for 15 minutes.',
+    title: security.scan,
+    text: security.scanText,
     content: html`<form class="form" method="post" action="${root}${PATH}/codes/on">
-${problem}${qrCode(totpUri(secret, apiTitle, email), 'QR code for the app')}
-<div class="actions"><p class="hint">Key: <span class="mono key" id="key">${secret.replace(/(.{4})(?=.)/g, '$1 ')}</span></p><button type="button" class="small" data-copy="key" hidden>Copy</button></div>
+${problem}${qrCode(totpUri(secret, apiTitle, email), security.qrCode)}
+<div class="actions"><p class="hint">${security.key(key)}</p><button type="button" class="small" data-copy="key" hidden>${buttons.copy}</button></div>
 <input type="hidden" name="secret" value="${secret}">
 ${field('code', { hasFocus: problem !== undefined })}
-<div class="actions"><button class="primary">Turn on</button><a class="button" href="${root}${PATH}">Cancel</a></div>
+<div class="actions"><button class="primary">${security.turnOn}</button><a class="button" href="${root}${PATH}">${buttons.cancel}</a></div>
 </form>`,
   })
-  return { title: 'Set up codes from an app', content, back: { path: PATH, text: 'Security' } }
+  return { title: security.setUpTitle, content, back: { path: PATH, text: navigation.security } }
 }
 
-function recoveryPage({ root, apiTitle }: Site, { email }: User, codes: readonly string[]): Page {
+function recoveryPage({ root, apiTitle }: Site, { security, buttons }: Texts, { email }: User, codes: readonly string[]): Page {
   const text = codes.join('\n')
-  const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`Recovery codes of ${email} for ${apiTitle}\n\n${text}\n`)}`
-  const content = html`<p class="notice warn" role="status">Save these codes now. They are shown only once.</p>
-<p>Each code signs <strong>${email}</strong> in to ${apiTitle} once, in place of a code from the app.</p>
+  const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`${security.recoveryFile(email, apiTitle)}\n\n${text}\n`)}`
+  const content = html`<p class="notice warn" role="status">${security.recoveryNow}</p>
+<p>${security.recoveryText(email, apiTitle)}</p>
 <pre class="codes" id="recovery" tabindex="0">${text}</pre>
-<div class="actions"><button type="button" data-copy="recovery" hidden>Copy</button><a class="button" href="${file}" download="recovery-codes.txt">Save as a file</a><button type="button" data-print hidden>Print</button></div>
-<p>${LAST_RESORT}</p>
+<div class="actions"><button type="button" data-copy="recovery" hidden>${buttons.copy}</button><a class="button" href="${file}" download="recovery-codes.txt">${security.saveFile}</a><button type="button" data-print hidden>${security.print}</button></div>
+<p>${security.lastResort}</p>
 <form class="form" method="get" action="${root}${PATH}">
-<label class="check"><input type="checkbox" required> I have saved these codes</label>
-<button class="primary">Continue</button>
+<label class="check"><input type="checkbox" required> ${security.saved}</label>
+<button class="primary">${buttons.continue}</button>
 </form>`
-  return { title: 'Your recovery codes', content, isLone: true }
+  return { title: security.recovery, content, isLone: true }
 }

@@ -1,7 +1,7 @@
 import { MAX_LISTED_SESSIONS } from '../../../domain/sessions/sessions.service.ts'
 import { html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
-import { askedForm, badge, emptyState, SESSION_HEADS, sessionCells, tableCard } from '../site/elements/cards.ts'
+import { askedForm, badge, emptyState, sessionCells, tableCard } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { pageNumber, pageOf, pagePlace, pagesFooter, pagingOf } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
@@ -15,32 +15,33 @@ export function accountSessionsRoutes({ get, post }: PageRoutes, { site, session
 
   get('/sessions', {
     query: Query,
-    async handle({ query, actor }) {
+    async handle({ query, actor, texts }) {
+      const { sessions: shown, navigation } = texts
       const { user, sessionId } = actor.caller
       const live = await sessions.list(user.id)
       const list = pageOf(live, query.page, PAGING)
       const now = site.now()
       // Revoking leads back to the page that has the button.
-      const revoke = (id: string) => actionForm(`${base}/${id}/revoke${pagePlace(list)}`, 'Revoke', 'small')
+      const revoke = (id: string) => actionForm(`${base}/${id}/revoke${pagePlace(list)}`, shown.revoke, 'small')
       const content = tableCard({
-        title: 'Your sessions',
+        title: shown.title,
         hidesTitle: true,
-        heads: SESSION_HEADS,
+        heads: shown.heads,
         rows: list.items.map((session) => [
-          ...sessionCells(session, now, 'Unknown address'),
-          html`<div class="actions">${session.id === sessionId ? badge('good', 'This session') : revoke(session.id)}</div>`,
+          ...sessionCells(texts, session, now, shown.unknownIp),
+          html`<div class="actions">${session.id === sessionId ? badge('good', shown.this) : revoke(session.id)}</div>`,
         ]),
-        hasActions: true,
-        empty: emptyState('No sessions', 'You are not signed in anywhere.'),
-        footer: html`${pagesFooter(list, (number) => `${base}?page=${number}`)}<footer class="hint">If you do not recognise a session, revoke it and change your password.</footer>`,
+        actions: navigation.actions,
+        empty: emptyState(shown.none, shown.noneText),
+        footer: html`${pagesFooter(texts, list, (number) => `${base}?page=${number}`)}<footer class="hint">${shown.footer}</footer>`,
       })
       const hasOthers = live.some(({ id }) => id !== sessionId)
       const endOthers = askedForm({
         action: `${base}/revoke-others`,
-        verb: 'End all other sessions',
-        question: html`End all your sessions <strong>but this one</strong>? You have to sign in again there. This cannot be undone.`,
+        verb: shown.endOthers,
+        question: shown.endingOthers,
       })
-      return { title: 'Sessions', content, actions: hasOthers ? endOthers : undefined }
+      return { title: navigation.sessions, content, actions: hasOthers ? endOthers : undefined }
     },
   })
 

@@ -7,10 +7,11 @@ import { eventView } from '../../routes/audit/audit.routes.ts'
 import { Type } from '../../validation/schema.ts'
 import { emptyState, mainCell, type Table, tableCard } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
-import { shortText, timeOf } from '../site/elements/format.ts'
+import { shortText } from '../site/elements/format.ts'
 import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
+import { timeOf } from './format.ts'
 
 // A field that is left empty in the form arrives as empty text.
 const UserReference = Type.Optional(Type.String({ trimmed: true, maxLength: 254, default: '' }))

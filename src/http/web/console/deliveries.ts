@@ -3,8 +3,9 @@ import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { askedForm, badge, type Cell, type Table, tableCard, tabs } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
-import { ageOf, shortText, waitOf } from '../site/elements/format.ts'
+import { shortText } from '../site/elements/format.ts'
 import { stepLink, stepsFooter } from '../site/elements/paging.ts'
+import { ageOf, waitOf } from './format.ts'
 
 /** Which deliveries a list shows. */
 export const DeliveryStatus = Type.Optional(Type.Enum(['', 'failed'], { default: '' }))
@@ -32,7 +33,7 @@ export function deliveriesCard({ title, heads, rows, empty, shown, to, start, ne
     title,
     heads: [...heads, 'Attempts', 'Last error'],
     rows,
-    hasActions: true,
+    actions: 'Actions',
     header: tabs('Status', [
       { to: to(''), text: 'All', isShown: !isFailedOnly },
       { to: to('failed'), text: 'Failed', isShown: isFailedOnly },

@@ -4,10 +4,12 @@ import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { askedForm, badge, emptyState, mainCell, splitCard, tableCard } from '../site/elements/cards.ts'
 import { actionForm, type Form, formOf } from '../site/elements/fields.ts'
-import { ageOf, shortText, waitOf } from '../site/elements/format.ts'
+import { shortText } from '../site/elements/format.ts'
 import { namePair, PERSON_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
+import { CONSOLE_TEXTS } from '../texts/texts.ts'
+import { ageOf, waitOf } from './format.ts'
 
 const PATH = '/console/users/invite'
 const MAX_SHOWN = 50
@@ -33,7 +35,7 @@ export function consoleInvitationsRoutes({ get, post }: PageRoutes, { site, invi
     }
   }
 
-  get('/users/invite', { handle: ({ actor }) => page(actor, formOf(FIELDS)) })
+  get('/users/invite', { handle: ({ actor }) => page(actor, formOf(CONSOLE_TEXTS, FIELDS)) })
 
   post('/users/invite', {
     asksForPassword: { to: 'invite an admin', when: ({ body }) => body.role === 'admin' },
@@ -80,7 +82,7 @@ export function consoleInvitationsRoutes({ get, post }: PageRoutes, { site, invi
           question: html`Withdraw the invitation of <strong>${to}</strong>? Its link stops working. You can invite them again.`,
         })}</div>`,
       ]),
-      hasActions: true,
+      actions: 'Actions',
       empty: emptyState('No open invitations', 'Invitations appear here until they are accepted or end.'),
       footer: open.length > MAX_SHOWN ? html`<footer class="hint">Only the first ${MAX_SHOWN} are shown.</footer>` : undefined,
     })

@@ -9,6 +9,7 @@ import { shortText } from '../site/elements/format.ts'
 import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
+import { CONSOLE_TEXTS } from '../texts/texts.ts'
 
 const LIST_SIZE = 10
 const PAGE_SIZE = 20
@@ -112,8 +113,8 @@ ${result}</section>`
       rows: keys.map((key) => [
         mainCell(shortText(key.name), keyPrefix(key), `${site.root}/console/users/${key.ownerId}#api-keys`),
         html`<a class="wrap" href="${site.root}/console/users/${key.ownerId}">${shortText(key.ownerEmail)}</a>`,
-        keyBadge(key, now),
-        ...keyTimes(key, now),
+        keyBadge(CONSOLE_TEXTS, key, now),
+        ...keyTimes(CONSOLE_TEXTS, key, now),
       ]),
     }
   }

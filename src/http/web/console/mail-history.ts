@@ -1,7 +1,8 @@
 import { KEPT_ANSWER, type MailFailure, type MailState, type ShownMail } from '../../../model/mail.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { badge, type Cell, emptyState, mainCell, type Table, tableCard } from '../site/elements/cards.ts'
-import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
+import { shortText } from '../site/elements/format.ts'
+import { ageOf, timeOf } from './format.ts'
 
 const STATES: Readonly<Record<MailState, Html>> = {
   delivered: badge('good', 'Delivered'),

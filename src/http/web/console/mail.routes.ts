@@ -3,12 +3,14 @@ import { type Html, html } from '../../../shared/html.ts'
 import { Email, Type } from '../../validation/schema.ts'
 import { emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
 import { inputField } from '../site/elements/fields.ts'
-import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
+import { shortText } from '../site/elements/format.ts'
 import { laterPage, pagesFooter, queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import { CONSOLE_TEXTS } from '../texts/texts.ts'
 import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, type ShownStatus } from './deliveries.ts'
+import { ageOf, timeOf } from './format.ts'
 import { historyCard } from './mail-history.ts'
 
 const PAGE_SIZE = 10
@@ -190,7 +192,7 @@ async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined
     footer:
       mails.length === 0
         ? undefined
-        : html`${pagesFooter({ page, hasMore }, (kept) => `${root}${mailPath({ ...shown, kept })}#mailbox`)}<footer class="hint">SMTP_URL is not set, so these emails are kept as files and not sent.</footer>`,
+        : html`${pagesFooter(CONSOLE_TEXTS, { page, hasMore }, (kept) => `${root}${mailPath({ ...shown, kept })}#mailbox`)}<footer class="hint">SMTP_URL is not set, so these emails are kept as files and not sent.</footer>`,
   })
 }
 

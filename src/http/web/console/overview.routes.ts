@@ -6,9 +6,10 @@ import { type Html, html } from '../../../shared/html.ts'
 import { within } from '../../../shared/within.ts'
 import { badge, emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
 import { barChart } from '../site/elements/charts.ts'
-import { ageOf, numberOf, shortText } from '../site/elements/format.ts'
+import { shortText } from '../site/elements/format.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Site } from '../site/site.ts'
+import { ageOf, numberOf } from './format.ts'
 import { STATUSES } from './users.routes.ts'
 
 const TILES: readonly (readonly [UserStatus | 'all', string])[] = [['all', 'Users'], ...STATUSES]

@@ -3,8 +3,8 @@ import type { Activity, ActivityPeriod } from '../../../model/activity.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { emptyState } from '../site/elements/cards.ts'
 import { type TimeChart, timeChart } from '../site/elements/charts.ts'
-import { momentText, numberOf } from '../site/elements/format.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import { momentText, numberOf } from './format.ts'
 
 const PERIODS_PER_HOUR = 4
 

@@ -4,6 +4,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { splitCard } from '../site/elements/cards.ts'
 import { type Form, formOf } from '../site/elements/fields.ts'
+import { CONSOLE_TEXTS } from '../texts/texts.ts'
 
 // Longer texts do not fit into a form. Only the object that they describe has a limit.
 const JSON_TEXT = Type.Unsafe<JsonObject>(Type.String({ format: 'json', maxLength: 65_536 }))
@@ -18,7 +19,7 @@ export type DataForm = Form<keyof typeof DATA_FIELDS>
 
 /** What the product keeps about the account. `retried` is a form that was refused. */
 export function dataCard(action: string, data: UserData, retried?: DataForm): Html {
-  const empty = formOf(DATA_FIELDS)
+  const empty = formOf(CONSOLE_TEXTS, DATA_FIELDS)
   const form = (name: keyof UserData) => {
     const { problem, field } = retried?.values[name] === undefined ? empty : retried
     return html`<form class="form" method="post" action="${action}">

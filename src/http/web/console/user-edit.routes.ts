@@ -8,6 +8,7 @@ import { namePair, PERSON_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import { CONSOLE_TEXTS } from '../texts/texts.ts'
 
 const UserPath = { user_id: Type.Integer() }
 const FIELDS = { ...PERSON_FIELDS, verified: { schema: Type.Enum(['yes', 'no']) } }
@@ -17,7 +18,7 @@ type EditForm = Form<keyof typeof FIELDS>
 export function consoleUserEditRoutes({ get, post }: PageRoutes, { site, userAdministration }: PageParts): void {
   get('/users/:user_id/edit', {
     params: UserPath,
-    handle: async ({ params }) => editPage(site, await userAdministration.find(params.user_id), formOf(FIELDS)),
+    handle: async ({ params }) => editPage(site, await userAdministration.find(params.user_id), formOf(CONSOLE_TEXTS, FIELDS)),
   })
 
   post('/users/:user_id/edit', {

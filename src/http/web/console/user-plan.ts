@@ -3,7 +3,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { splitCard } from '../site/elements/cards.ts'
 import { type Form, selectField } from '../site/elements/fields.ts'
-import { limitsText } from '../site/elements/format.ts'
+import { limitsText } from './format.ts'
 
 /** Without a label: a problem with the plan is shown above the list. */
 export const PLAN_FIELDS = { plan: { schema: Type.String({ maxLength: 40 }) } }

@@ -15,23 +15,10 @@ import { type Html, html } from '../../../shared/html.ts'
 import { counted } from '../../../shared/text.ts'
 import type { PasswordQuestion } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
-import {
-  askedForm,
-  badge,
-  deletionCard,
-  emptyState,
-  fact,
-  KEY_HEADS,
-  keyCells,
-  NEVER,
-  SESSION_HEADS,
-  sessionCells,
-  splitCard,
-  tableCard,
-} from '../site/elements/cards.ts'
+import { askedForm, badge, deletionCard, emptyState, fact, keyCells, sessionCells, splitCard, tableCard } from '../site/elements/cards.ts'
 import { useCard } from '../site/elements/charts.ts'
 import { actionForm, type Form } from '../site/elements/fields.ts'
-import { ageOf, shortText, timeOf } from '../site/elements/format.ts'
+import { shortText } from '../site/elements/format.ts'
 import {
   type ListPage,
   laterPage,
@@ -47,7 +34,9 @@ import type { Notice } from '../site/messages.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import { CONSOLE_TEXTS } from '../texts/texts.ts'
 import { eventsCard, idsIn } from './audit.routes.ts'
+import { ageOf, NEVER, timeOf } from './format.ts'
 import { historyCard } from './mail-history.ts'
 import { DATA_FIELDS, type DataForm, dataCard } from './user-data.ts'
 import { PLAN_FIELDS, planCard } from './user-plan.ts'
@@ -257,15 +246,15 @@ function userPage(site: Site, viewer: Viewer, details: UserDetails): Page {
     now: site.now(),
   }
   const footers = {
-    sessions: pagesFooter(sessions, (page) => `${base}${queryText({ ...shown, sessions: page })}#sessions`),
-    keys: pagesFooter(keys, (page) => `${base}${queryText({ ...shown, keys: page })}#api-keys`),
+    sessions: pagesFooter(CONSOLE_TEXTS, sessions, (page) => `${base}${queryText({ ...shown, sessions: page })}#sessions`),
+    keys: pagesFooter(CONSOLE_TEXTS, keys, (page) => `${base}${queryText({ ...shown, keys: page })}#api-keys`),
   }
   const allEvents = html`<a href="${site.root}/console/audit?target=${user.id}">All events about this user</a>`
   const allMails = html`<a href="${site.root}/console/mail${queryText({ to: user.email })}">All mail to this address</a>`
   const content = html`${profile(user, factors, site.now())}
 ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sessions })}
 ${keysCard(keys.items, { ...list, footer: footers.keys })}
-${useCard(use, 'the API keys of this user')}
+${useCard(CONSOLE_TEXTS, use, `No service has checked the API keys of this user in the last ${use.length} days.`)}
 ${plan && planCard(`${base}/plan`, plan.plan, plan.names, refused.plan)}
 ${historyCard(mails, site.now(), { title: 'Mail', empty: NO_MAIL, footer: stepsFooter({ on: mails.length === 0 ? undefined : allMails }) })}
 ${dataCard(`${base}/data`, data, refused.data)}
@@ -275,7 +264,8 @@ ${deletionCard({
   title: 'Delete this account',
   text: 'The account is deleted with its sessions and API keys. Its address can be registered again. This cannot be undone.',
   action: `${base}/delete`,
-  name: user.email,
+  verb: 'Delete',
+  question: html`Delete <strong>${user.email}</strong> for good?`,
 })}`
   return {
     title: user.email,
@@ -367,12 +357,12 @@ function endSessions(base: string, email: string, isOwn: boolean): Html {
 function sessionsCard(sessions: readonly ListedSession[], own: string | undefined, { base, email, place, now, footer }: List): Html {
   return tableCard({
     title: 'Sessions',
-    heads: SESSION_HEADS,
+    heads: CONSOLE_TEXTS.sessions.heads,
     rows: sessions.map((session) => [
-      ...sessionCells(session, now, ''),
+      ...sessionCells(CONSOLE_TEXTS, session, now, ''),
       html`<div class="actions">${session.id === own ? badge('', 'This session') : ''}${actionForm(`${base}/sessions/${session.id}/revoke${place}`, 'Revoke', 'small')}</div>`,
     ]),
-    hasActions: true,
+    actions: 'Actions',
     header:
       sessions.length === 0
         ? undefined
@@ -389,7 +379,7 @@ function sessionsCard(sessions: readonly ListedSession[], own: string | undefine
 function keysCard(keys: readonly ApiKey[], { base, email, place, now, footer }: List): Html {
   return tableCard({
     title: 'API keys',
-    heads: KEY_HEADS,
+    heads: CONSOLE_TEXTS.keys.heads,
     rows: keys.map((key) => {
       const [path, label] = key.isActive ? ['disable', 'Disable'] : ['enable', 'Enable']
       const remove = askedForm({
@@ -399,11 +389,11 @@ function keysCard(keys: readonly ApiKey[], { base, email, place, now, footer }: 
         question: html`Delete the key <strong>${shortText(key.name, 60)}</strong> of ${shortText(email, 60)}? Programs that use it are refused. This cannot be undone.`,
       })
       return [
-        ...keyCells(key, now),
+        ...keyCells(CONSOLE_TEXTS, key, now),
         html`<div class="actions">${actionForm(`${base}/keys/${key.id}/${path}${place}`, label, 'small')}${remove}</div>`,
       ]
     }),
-    hasActions: true,
+    actions: 'Actions',
     empty: emptyState('No API keys', 'This user has not created any.'),
     footer,
   })

@@ -4,14 +4,15 @@ import { isCleanText } from '../../../domain/values/text.ts'
 import type { ListedUser, User, UserPage, UserPlace, UserSort, UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
-import { badge, emptyState, mainCell, NEVER, type SortLink, splitCard, tableCard, tabs } from '../site/elements/cards.ts'
+import { badge, emptyState, mainCell, type SortLink, splitCard, tableCard, tabs } from '../site/elements/cards.ts'
 import { selectField } from '../site/elements/fields.ts'
-import { ageOf, dateOf, numberOf, shortText } from '../site/elements/format.ts'
+import { shortText } from '../site/elements/format.ts'
 import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import { NEW_ACCOUNT_FIELDS, namePair, PERSON_FIELDS, registrantOf } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
+import { ageOf, dateOf, NEVER, numberOf } from './format.ts'
 
 type UsersQuery = { readonly q: string; readonly status: UserStatus | undefined; readonly sort: UserSort }
 

@@ -2,10 +2,10 @@ import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { emptyState, mainCell } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
-import { ageOf, timeOf } from '../site/elements/format.ts'
 import { queryText } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, type ShownStatus } from './deliveries.ts'
+import { ageOf, timeOf } from './format.ts'
 
 const PAGE_SIZE = 25
 const Query = { status: DeliveryStatus, after: Type.Optional(Type.Integer({ minimum: 0, default: 0 })) }

@@ -7,6 +7,7 @@ import type { Brand, SchemeColors } from '../../../model/brand.ts'
 import { refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
+import { TEXTS } from '../texts/texts.ts'
 
 /** A response that is the same for every client. It is read and compressed on the first request. */
 export type Asset = {
@@ -89,12 +90,18 @@ export function createSiteAssets(brand: Brand): SiteAssets {
   const css = STYLES.map(readSource).join('')
   return {
     style: createTextAsset('site.css', compactStyle(css) + brandStyle(brand), CSS),
-    script: createTextAsset('site.js', withoutComments(readSource('site.js')), JAVASCRIPT),
+    script: createTextAsset('site.js', scriptWithTexts(withoutComments(readSource('site.js'))), JAVASCRIPT),
     logo:
       brand.logo?.type === 'png'
         ? createTextAsset('logo.png', brand.logo.bytes, 'image/png')
         : createTextAsset('logo.svg', brand.logo?.bytes ?? ICON, SVG),
   }
+}
+
+/** The script is one file for all languages: the page names its own. */
+function scriptWithTexts(source: string): string {
+  const texts = Object.fromEntries(Object.values(TEXTS).map(({ language, script }) => [language, script]))
+  return source.replace('const TEXTS = {}', () => `const TEXTS = ${JSON.stringify(texts)}`)
 }
 
 /** Without comments that begin a line, and without indentation. */

@@ -1,60 +1,60 @@
-import { REFUSALS } from '../../../model/refusal.ts'
-import { counted } from '../../../shared/text.ts'
-import type { Answer, ErrorCode } from '../../answers/answers.ts'
+import { ANSWERS, type Answer, type ErrorCode } from '../../answers/answers.ts'
 import { MESSAGES, RULE_MESSAGES, type ValidationIssue } from '../../validation/validation-error.ts'
-
-/** What a page says about errors that no rule refuses. */
-const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = { ...REFUSALS, body_too_large: 'The form is too large to be sent.' }
+import { CONSOLE_TEXTS, type Texts } from '../texts/texts.ts'
 
 /** The message of an answer. For a validation error, the message of its first issue. */
 export function messageOf({ detail }: Answer): string {
   return typeof detail === 'string' ? detail : (detail[0]?.msg ?? '').replace(/^Value error, /, '')
 }
 
-/** The message of an answer, for a person. */
-export function personalMessage(answer: Answer): string {
-  if (answer.status === 429) return `Too many requests. Try again in ${waitText(Number(answer.headers['retry-after']))}.`
-  return TEXTS[answer.code] ?? (answer.status >= 500 ? 'The service could not handle this request.' : messageOf(answer))
+/** The message of an answer, for a person. It depends on the code of the answer, and never on its text. */
+export function personalMessage({ refusals, errors }: Texts, answer: Answer): string {
+  const { code, status } = answer
+  if (status === 429) return waitMessage(errors, Number(answer.headers['retry-after']))
+  if (code === 'body_too_large') return errors.tooLarge
+  const texts: Readonly<Partial<Record<ErrorCode, string>>> = refusals
+  return texts[code] ?? (status >= 500 ? errors.failed : errors.other(messageOf(answer)))
 }
 
-/** What a link in a mail is refused with. Its reader knows links, and no tokens. */
-const LINK_TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  token_expired: 'This link has expired.',
-  token_invalid: 'This link was used before, was replaced by a newer one, or is not complete.',
-  user_not_found: 'The account of this link no longer exists.',
+function waitMessage({ waitMinutes, waitSeconds }: Texts['errors'], seconds: number): string {
+  return seconds > 90 ? waitMinutes(Math.ceil(seconds / 60)) : waitSeconds(seconds)
 }
 
-/** The message of an answer, for the reader of a mail who has opened its link. */
-export function linkMessage(answer: Answer): string {
-  return LINK_TEXTS[answer.status === 422 ? 'token_invalid' : answer.code] ?? personalMessage(answer)
+/** The message of an answer, for the reader of a mail who has opened its link: somebody who knows links, and no tokens. */
+export function linkMessage(texts: Texts, answer: Answer): string {
+  const { links } = texts
+  if (answer === ANSWERS.token_expired) return links.expired
+  if (answer === ANSWERS.user_not_found) return links.gone
+  return answer.status === 422 || answer === ANSWERS.token_invalid ? links.invalid : personalMessage(texts, answer)
 }
 
-function waitText(seconds: number): string {
-  return seconds > 90 ? counted(Math.ceil(seconds / 60), 'minute') : counted(seconds, 'second')
-}
-
+/** The type of an issue that a page has found itself. Its message is in the language of the reader. */
+export const PAGE_ISSUE = 'page_error'
 const EMPTY = RULE_MESSAGES.tooShort(1).msg
+const [TOO_SHORT, TOO_LONG] = [RULE_MESSAGES.tooShort(0).type, RULE_MESSAGES.tooLong(0).type]
 
 /** What is wrong with a field, by the name that the form gives it. */
-export function fieldMessage({ type, msg }: ValidationIssue, label = 'This'): string {
-  if (type === MESSAGES.missing.type || msg === EMPTY) return `${label} is required`
-  if (msg === MESSAGES.email.msg) return 'Enter a valid email address, such as name@example.com'
-  const text = msg
-    .replace(/^Value error, /, '')
-    .replace(/^String should/, `${label} should`)
-    .replace(/^Input should/, 'This should')
-  return text.charAt(0).toUpperCase() + text.slice(1)
+export function fieldMessage({ issues, errors }: Texts, { type, msg }: ValidationIssue, label?: string): string {
+  if (type === PAGE_ISSUE) return msg
+  if (type === MESSAGES.missing.type || msg === EMPTY) return issues.required(label)
+  if (type === TOO_SHORT) return issues.tooShort(numberIn(msg), label)
+  if (type === TOO_LONG) return issues.tooLong(numberIn(msg), label)
+  if (msg === MESSAGES.email.msg) return issues.email
+  if (msg === MESSAGES.listedPassword.msg) return issues.listedPassword
+  if (msg === MESSAGES.forbiddenCharacter.msg) return issues.forbiddenCharacter
+  const text = msg.replace(/^Value error, /, '').replace(/^Input should/, 'This should')
+  return errors.other(text.charAt(0).toUpperCase() + text.slice(1))
 }
 
-/** The messages that a page shows after a change, by the code that its cookie carries. A cookie never contains text that is shown. */
-export const NOTICES = {
-  'signed-out': 'You are signed out.',
+/** The value of the rule that a message of the API names. */
+function numberIn(message: string): number {
+  return Number(/\d+/.exec(message)?.[0])
+}
+
+/** The messages that only the console shows after a change. Those of the account pages are in the catalogues. */
+const CONSOLE_NOTICES = {
   'first-admin-created': 'Your account has been created. You are the first admin of this service.',
   'admin-exists': 'This service already has an admin. Sign in, or ask an admin to create your account.',
-  'invitation-accepted': 'Your account has been created, and you are signed in.',
-  'profile-saved': 'Your name has been saved.',
-  'address-mailed': 'The new address gets an email with a link. Your address changes when you open the link.',
-  'password-changed': 'Your password has been changed. All other sessions have ended.',
   'user-created': 'The account has been created and is verified.',
   'user-verified': 'The account is verified.',
   'user-saved': 'The account has been saved.',
@@ -70,14 +70,8 @@ export const NOTICES = {
   'user-promoted': 'The user is now an admin.',
   'user-deleted': 'The account has been deleted, with its sessions and API keys.',
   'plan-changed': 'The plan of the account has been saved.',
-  'limit-saved': 'The limit of the API key has been saved.',
   'data-saved': 'The data of the account has been saved.',
   'reset-sent': 'An email to reset the password is in the outbox. Its history is below.',
-  'session-revoked': 'The session has ended.',
-  'sessions-revoked': 'All other sessions have ended.',
-  'key-disabled': 'The API key is disabled.',
-  'key-enabled': 'The API key is enabled.',
-  'key-deleted': 'The API key has been deleted.',
   'mail-retried': 'The email is due now and will be sent again.',
   'test-sent': 'The test mail was accepted. The answer is below.',
   'test-failed': 'The test mail was not accepted. The reason is below.',
@@ -87,20 +81,11 @@ export const NOTICES = {
   'webhook-gone': 'This webhook is being sent, or is no longer waiting. Nothing was changed.',
   'webhooks-resumed': 'Webhooks are sent again.',
   'mail-discarded': 'The email has been discarded.',
-  'sign-in-ended': 'This sign-in took too long, or was tried too often. Start again.',
-  'factor-required': 'This service requires a second factor. Set up codes from an app or a passkey to continue.',
-  'codes-off': 'Codes from an app are off. Your password alone signs you in.',
-  'passkey-added': 'The passkey has been added.',
-  'passkey-renamed': 'The passkey has a new name.',
-  'passkey-removed': 'The passkey has been removed. Delete it on your device too.',
-  'provider-connected': 'The account of the provider is connected. You can sign in with it.',
-  'provider-disconnected': 'The account of the provider is no longer connected.',
-  'connection-ended': 'Connecting took too long, or was completed already. Start again.',
   'factor-reset': 'Codes, recovery codes and passkeys of this user have been removed, and their sessions have ended.',
-  'session-ended': 'Your session has ended. Sign in again.',
 } as const
 
-export type Notice = keyof typeof NOTICES
+/** The code of a message that a page shows after a change. It is what the cookie carries: a cookie never contains text that is shown. */
+export type Notice = keyof typeof CONSOLE_NOTICES | keyof Texts['notices']
 
 /** These say that nothing was done. */
 export const NEUTRAL_NOTICES: ReadonlySet<Notice> = new Set<Notice>([
@@ -119,5 +104,10 @@ export const NEUTRAL_NOTICES: ReadonlySet<Notice> = new Set<Notice>([
 export const BAD_NOTICES: ReadonlySet<Notice> = new Set<Notice>(['test-failed'])
 
 export function isNotice(text: string): text is Notice {
-  return Object.hasOwn(NOTICES, text)
+  return Object.hasOwn(CONSOLE_NOTICES, text) || Object.hasOwn(CONSOLE_TEXTS.notices, text)
+}
+
+export function noticeText({ notices }: Texts, notice: Notice): string {
+  const texts: Readonly<Record<Notice, string>> = { ...CONSOLE_NOTICES, ...notices }
+  return texts[notice]
 }

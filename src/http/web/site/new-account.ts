@@ -1,21 +1,25 @@
 import { NAME_MAX_LENGTH } from '../../../domain/values/limits.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { Email, FirstName, LastName, NewPassword } from '../../validation/schema.ts'
-import type { Form } from './elements/fields.ts'
-
-export const PASSWORD_HINT = 'At least 8 characters. A few random words make a strong password.'
+import type { Form, FormFields } from './elements/fields.ts'
 
 export const NAME_FIELDS = {
-  first_name: { schema: FirstName, label: 'First name', autocomplete: 'given-name', maxLength: NAME_MAX_LENGTH },
-  last_name: { schema: LastName, label: 'Last name', autocomplete: 'family-name', maxLength: NAME_MAX_LENGTH },
-} as const
+  first_name: { schema: FirstName, label: ({ fields }) => fields.firstName, autocomplete: 'given-name', maxLength: NAME_MAX_LENGTH },
+  last_name: { schema: LastName, label: ({ fields }) => fields.lastName, autocomplete: 'family-name', maxLength: NAME_MAX_LENGTH },
+} as const satisfies FormFields
 
 /** The fields of a new account. */
 export const NEW_ACCOUNT_FIELDS = {
-  email: { schema: Email, label: 'Email', type: 'email', autocomplete: 'username' },
+  email: { schema: Email, label: ({ fields }) => fields.email, type: 'email', autocomplete: 'username' },
   ...NAME_FIELDS,
-  password: { schema: NewPassword, label: 'Password', type: 'password', autocomplete: 'new-password', hint: PASSWORD_HINT },
-} as const
+  password: {
+    schema: NewPassword,
+    label: ({ fields }) => fields.password,
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: ({ hints }) => hints.password,
+  },
+} as const satisfies FormFields
 
 type NewAccount = Readonly<Record<keyof typeof NEW_ACCOUNT_FIELDS, string>>
 

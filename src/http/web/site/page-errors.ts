@@ -5,6 +5,7 @@ import { html } from '../../../shared/html.ts'
 import type { Answer } from '../../answers/answers.ts'
 import { answerError } from '../../answers/errors.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
+import type { Texts } from '../texts/texts.ts'
 import type { Cookies } from './cookies.ts'
 import { type Form, type FormFields, formOf } from './elements/fields.ts'
 import { HAND_OFF_QUERY, productOrigin } from './hand-off.ts'
@@ -42,11 +43,12 @@ export function pageErrorHandler(site: Site, cookies: Cookies, area: PageArea, {
       if (ENDED.has(code)) cookies.setNotice(reply, 'session-ended')
       return reply.headers(SITE_HEADERS).redirect(site.root + elsewhere, 303)
     }
+    const texts = await site.texts.forPage(request)
     const answer = answerError(error, request)
     const { status, headers } = answer
     reply.headers(headers)
-    if (isSignedOut) return sendSitePage(reply, site, { area, status, user: undefined }, signedOutPage(site, area))
-    const form = retry && RETRIED.has(status) ? formOf(fields, textsOf(request, fields), answer) : undefined
+    if (isSignedOut) return sendSitePage(reply, site, { area, status, user: undefined }, signedOutPage(site, texts, area))
+    const form = retry && RETRIED.has(status) ? formOf(texts, fields, valuesOf(request, fields), answer) : undefined
     const page =
       questionPage(site, cookies, passwordPage(site, error, answer, request), request) ?? (form && (await retry?.(form, request)))
     return sendSitePage(reply, site, { area, status, user: viewerOf(area, request) }, page ?? problemPage(site, area, answer, request))
@@ -72,24 +74,25 @@ function questionPage(site: Site, cookies: Cookies, page: Page | undefined, requ
 
 /** The question for the password, if the error is that it is missing or wrong. */
 function passwordPage(site: Site, error: Error, answer: Answer, request: FastifyRequest): Page | undefined {
-  const { passwordQuestion } = request
+  const { passwordQuestion, texts } = request
   if (passwordQuestion === undefined) return undefined
   if (error instanceof PasswordRequired) return confirmPasswordPage(site, request, passwordQuestion, undefined)
   if (!ABOUT_PASSWORD.has(answer.code)) return undefined
-  const text = answer.code === 'wrong_credentials' ? 'Wrong password.' : personalMessage(answer)
-  const message = answer.status === 429 ? text : `${text} Nothing was changed.`
+  const { confirmation } = texts
+  const text = answer.code === 'wrong_credentials' ? confirmation.wrongPassword : personalMessage(texts, answer)
+  const message = answer.status === 429 ? text : confirmation.nothingChanged(text)
   return confirmPasswordPage(site, request, passwordQuestion, message)
 }
 
 /** The fields as they were sent, without what shows who somebody is. Each is no longer than it may be, so that the page stays small whatever was sent. */
-function textsOf({ body }: FastifyRequest, fields: FormFields): Record<string, string> {
+function valuesOf({ body }: FastifyRequest, fields: FormFields): Record<string, string> {
   const given = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) ? (body as Readonly<Record<string, unknown>>) : {}
-  const texts = Object.entries(fields).flatMap(([name, { schema, isMailed }]) => {
+  const values = Object.entries(fields).flatMap(([name, { schema, isMailed }]) => {
     const { maxLength = OTHER_MAX_LENGTH } = schema as { maxLength?: number }
     const value = given[name]
     return typeof value === 'string' && (isMailed || !SECRET_FIELD.test(name)) ? [[name, beginningOf(value, maxLength)]] : []
   })
-  return Object.fromEntries(texts)
+  return Object.fromEntries(values)
 }
 
 /** The first characters of a text. A character has one or two units. */
@@ -99,40 +102,44 @@ function beginningOf(text: string, maxLength: number): string {
     .join('')
 }
 
-function signedOutPage({ root }: Site, area: PageArea): Page {
-  const content = html`<p class="notice bad" role="alert">Your session has ended, so nothing was changed.</p>
-<p class="actions"><a class="button primary" href="${root}/${area}/sign-in">Sign in</a></p>`
-  return { title: 'You are signed out', content, isLone: true }
+function signedOutPage({ root }: Site, { errors, buttons }: Texts, area: PageArea): Page {
+  const content = html`<p class="notice bad" role="alert">${errors.sessionEnded}</p>
+<p class="actions"><a class="button primary" href="${root}/${area}/sign-in">${buttons.signIn}</a></p>`
+  return { title: errors.signedOut, content, isLone: true }
 }
 
-const TITLES: Readonly<Record<number, string>> = {
-  403: 'Not allowed',
-  404: 'Not found',
-  413: 'Too much to send',
-  422: 'This cannot be processed',
-  429: 'Too many attempts',
-  503: 'Temporarily unavailable',
+const TITLES: Readonly<
+  Record<number, keyof Texts['errors'] & ('notAllowed' | 'notFound' | 'tooMuch' | 'invalid' | 'tooMany' | 'unavailable')>
+> = {
+  403: 'notAllowed',
+  404: 'notFound',
+  413: 'tooMuch',
+  422: 'invalid',
+  429: 'tooMany',
+  503: 'unavailable',
 }
 
-function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, { id, caller, method }: FastifyRequest): Page {
+function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, { id, caller, method, texts }: FastifyRequest): Page {
   const { status } = answer
+  const { errors, navigation } = texts
   const isOutsider = area === 'console' && status === 403 && caller !== undefined && caller.user.role !== 'admin'
   const message = isOutsider
     ? `The console is for admins. You are signed in as ${caller.user.email}, who is not an admin.`
-    : messageFor(answer, method)
+    : messageFor(texts, answer, method)
   const ways = isOutsider
     ? html`${isEnabled.account ? html`<a class="button primary" href="${root}/account/">Go to your account</a>` : ''}<a class="button" href="${root}/console/sign-in">Sign in as an admin</a>`
-    : html`<a class="button" href="${root}${answer.code === 'second_factor_required' ? factorPath(area, '') : `/${area}/`}">${area === 'console' ? 'Go to the console' : 'Go to your account'}</a>`
-  const requestId = status >= 500 ? html`\n<p class="hint">Request ID: ${id}</p>` : undefined
+    : html`<a class="button" href="${root}${answer.code === 'second_factor_required' ? factorPath(area, '') : `/${area}/`}">${area === 'console' ? 'Go to the console' : navigation.toAccount}</a>`
+  const requestId = status >= 500 ? html`\n<p class="hint">${errors.requestId(id)}</p>` : undefined
   const content = html`<div class="message"><p class="notice bad" role="alert">${message}</p>\n<p class="actions">${ways}</p>${requestId}</div>`
-  return { title: TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'This was refused'), content }
+  const title = TITLES[status] ?? (status >= 500 ? 'wrong' : 'refused')
+  return { title: errors[title], content }
 }
 
 /** A page without a form is invalid because of its address. */
-export function messageFor(answer: Answer, method: string): string {
-  if (answer.status !== 422 || !READING.has(method)) return personalMessage(answer)
+export function messageFor(texts: Texts, answer: Answer, method: string): string {
+  if (answer.status !== 422 || !READING.has(method)) return personalMessage(texts, answer)
   const [issue] = typeof answer.detail === 'string' ? [] : answer.detail
   const isOfProduct = String(issue?.loc[1]) in HAND_OFF_QUERY
   // Written by a product, whose developer has to know what to correct.
-  return isOfProduct ? `The link that has led you here is not valid: ${messageOf(answer)}.` : 'The address of this page is not valid.'
+  return isOfProduct ? texts.errors.badLink(messageOf(answer)) : texts.errors.badAddress
 }

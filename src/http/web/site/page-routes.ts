@@ -5,6 +5,7 @@ import type { Html } from '../../../shared/html.ts'
 import { HtmlView, refusals } from '../../answers/replies.ts'
 import type { Access, App, AsksForPassword, PageArea } from '../../pipeline/declarations.ts'
 import { type Static, type TSchema, Type } from '../../validation/schema.ts'
+import { type Label, labelText, type Texts } from '../texts/texts.ts'
 import type { Cookies } from './cookies.ts'
 import { type Form, type FormFields, formOf } from './elements/fields.ts'
 import { productOrigin, type ReturnAddress } from './hand-off.ts'
@@ -34,6 +35,8 @@ export type PageRequest<Params extends Schemas, Query extends Schemas, Fields ex
   /** The caller and the origin. On pages that are not public. */
   readonly actor: Actor
   readonly request: FastifyRequest
+  /** The texts in the language of the reader. */
+  readonly texts: Texts
 }
 
 type Handle<Params extends Schemas, Query extends Schemas, Fields extends FormFields> = (
@@ -59,9 +62,12 @@ type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends For
 type Arrival = Form['values'] | (Redirect & { readonly isAtOnce: true })
 
 /** A page that is one form, and what the form is sent to. */
-type FormPage<Query extends Schemas, Fields extends FormFields> = Pick<Page, 'title' | 'isLone' | 'back' | 'hasSecretAddress'> &
+type FormPage<Query extends Schemas, Fields extends FormFields> = Pick<Page, 'isLone' | 'hasSecretAddress'> &
   Omit<PageRoute<Schemas, Schemas, Fields>, 'query' | 'retry' | 'handle'> &
   Required<Pick<PageRoute<Schemas, Schemas, Fields>, 'asksForPassword' | 'fields'>> & {
+    readonly title: Label
+    /** The page above this one. */
+    readonly back?: { readonly path: string; readonly text: Label }
     /** Where the form is sent to, if not to the address of the page. */
     readonly action?: string
     /** The query of the page. It fills the fields of the same names. */
@@ -117,6 +123,7 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
       },
       errorHandler: pageErrorHandler(site, cookies, area, { fields, retry }),
       handler: async (request, reply) => {
+        await site.texts.forPage(request)
         const result = await handle(inputOf(request), reply)
         if ('isSent' in result) return reply
         if ('content' in result) {
@@ -148,16 +155,16 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
     form<Query extends Schemas, Fields extends FormFields>(path: string, declared: FormPage<Query, Fields>): void {
       const { title, isLone, back, hasSecretAddress, action = path, query, arrive, show, submit, ...route } = declared
       const page = async (form: Form<keyof Fields & string>, request: FastifyRequest) => ({
-        title,
+        title: labelText(title, request.texts),
         isLone,
-        back,
+        back: back && { ...back, text: labelText(back.text, request.texts) },
         hasSecretAddress,
         formOrigin: productOrigin(site, form.values['next']),
         content: await show(form, request),
       })
       const open = (input: PageRequest<Schemas, Query>) => {
         const arrived = arrive?.(input) ?? input.query
-        return isRedirect(arrived) ? arrived : page(formOf(route.fields, arrived), input.request)
+        return isRedirect(arrived) ? arrived : page(formOf(input.texts, route.fields, arrived), input.request)
       }
       // Whoever could not send the form is led to the second factor before filling it in.
       const guardsRole = route.asksForPassword !== false
@@ -173,9 +180,9 @@ function isRedirect(arrived: Arrival): arrived is Redirect & { readonly isAtOnce
 
 /** The request, as the schemas of its route have parsed it. */
 function inputOf<Input extends PageRequest<Schemas, Schemas, FormFields>>(request: FastifyRequest): Input {
-  const { params, query, body, caller, origin } = request
+  const { params, query, body, caller, origin, texts } = request
   // Checked by the schemas, which the type of the input is derived from.
-  return { params, query, body, actor: { caller, origin }, request } as Input
+  return { params, query, body, actor: { caller, origin }, request, texts } as Input
 }
 
 /** The declaration of a page in terms of the pipeline, which knows the request only. */

@@ -10,8 +10,9 @@ import { Refusal } from '../../../model/refusal.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { Hook, PageArea, PasswordQuestion } from '../../pipeline/declarations.ts'
 import { GivenPassword, type Static, Type } from '../../validation/schema.ts'
+import { labelText, type Texts } from '../texts/texts.ts'
 import { CODE, credentialOf, PASSKEY, passkeyButton } from './elements/factors.ts'
-import { actionForm, formProblem, inputField } from './elements/fields.ts'
+import { actionForm, formProblem, inputField, shownField } from './elements/fields.ts'
 import { queryText } from './elements/paging.ts'
 import { providerButtons } from './elements/providers.ts'
 import type { Page } from './shell.ts'
@@ -93,6 +94,8 @@ export function confirmPasswordPage(
   { to, cancel, factors: { hasPassword, totp, passkeys }, providers }: AskedQuestion,
   problem: string | undefined,
 ): Page {
+  const { texts } = request
+  const { buttons, confirmation } = texts
   const { isDownload, page } = request.routeOptions.config
   const [path = ''] = request.url.split('?')
   const place = queryText(declaredQuery(request))
@@ -102,54 +105,50 @@ export function confirmPasswordPage(
   const hidden = Object.entries(fields).filter(([name]) => !(name in ANSWER_FIELDS))
   const isTyped = hasPassword || totp
   const back = `${cancel ?? parentOf(path)}${place}`
-  const again = providerButtons(root, providers, { next: isForm ? back : `${path}${place}` })
-  const content = html`${formProblem(problem)}<p>${explanation({ hasPassword, totp, passkeys }, to, isForm)}</p>
+  const again = providerButtons(texts, root, providers, { next: isForm ? back : `${path}${place}` })
+  const content = html`${formProblem(problem)}<p>${explanation(texts, { hasPassword, totp, passkeys }, labelText(to, texts), isForm)}</p>
 <form class="form" method="post" action="${root}${action}"${isDownload ? html` data-download` : ''}>
 ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${String(value)}">`)}
-${typedFields({ hasPassword, totp })}
-<div class="actions">${isTyped ? html`<button class="primary">Confirm</button>` : undefined}<a class="button" href="${root}${back}">Cancel</a></div>
-${passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'confirm_passkey' }) : undefined}
-</form>${again}${hasPassword || providers.length > 0 ? undefined : signOutForm(root, page)}`
-  return { title: hasPassword && !totp && passkeys === 0 ? 'Confirm your password' : 'Confirm that it is you', content, isLone: true }
+${typedFields(texts, { hasPassword, totp })}
+<div class="actions">${isTyped ? html`<button class="primary">${buttons.confirm}</button>` : undefined}<a class="button" href="${root}${back}">${buttons.cancel}</a></div>
+${passkeys > 0 ? passkeyButton({ root, text: buttons.usePasskey, name: 'confirm_passkey' }) : undefined}
+</form>${again}${hasPassword || providers.length > 0 ? undefined : signOutForm(texts, root, page)}`
+  const title = hasPassword && !totp && passkeys === 0 ? confirmation.passwordTitle : confirmation.title
+  return { title, content, isLone: true }
 }
 
-function typedFields({ hasPassword, totp }: Pick<AskedQuestion['factors'], 'hasPassword' | 'totp'>): Html {
+function typedFields(texts: Texts, { hasPassword, totp }: Pick<AskedQuestion['factors'], 'hasPassword' | 'totp'>): Html {
   const password = {
     name: 'password',
-    label: totp ? 'Or your password' : 'Password',
+    label: totp ? texts.fields.orPassword : texts.fields.password,
     type: 'password',
     autocomplete: 'current-password',
     hasFocus: !totp,
     isOptional: totp,
   } as const
-  return html`${totp ? inputField({ ...CODE, name: 'confirm_code', isOptional: true, hasFocus: true }) : undefined}
+  return html`${totp ? inputField({ ...shownField(texts, CODE), name: 'confirm_code', isOptional: true, hasFocus: true }) : undefined}
 ${hasPassword ? inputField(password) : undefined}`
 }
 
 /** Why the page asks, and what answers it. */
-function explanation(factors: AskedQuestion['factors'], to: string, isForm: boolean): string {
-  const { hasPassword, totp, passkeys } = factors
-  const ways = waysOf(factors)
-  if (!hasPassword) {
-    const others = ways === '' ? '' : `, or ${ways.charAt(0).toLowerCase()}${ways.slice(1)}`
-    const repeat = isForm ? ' After signing in again, repeat what you did.' : ''
-    return `You signed in more than ten minutes ago, and your account has no password. Sign in again${others} to ${to}.${repeat}`
-  }
-  if (totp || passkeys > 0) return `You signed in more than ten minutes ago. ${ways} to ${to}.`
-  return `You entered your password more than ten minutes ago. Enter it again to ${to}.`
-}
-
-/** What the form of the question takes. Empty if the account has none of it. */
-function waysOf({ hasPassword, totp, passkeys }: AskedQuestion['factors']): string {
-  const typed = [totp && 'a code', hasPassword && 'your password'].filter(Boolean).join(' or ')
-  const entered = typed === '' ? '' : `Enter ${typed}`
-  if (passkeys === 0) return entered
-  return entered === '' ? 'Use a passkey' : `${entered}, or use a passkey,`
+function explanation(
+  { confirmation }: Texts,
+  { hasPassword, totp, passkeys }: AskedQuestion['factors'],
+  to: string,
+  isForm: boolean,
+): string {
+  const hasPasskey = passkeys > 0
+  if (hasPassword && totp) return hasPasskey ? confirmation.byAll(to) : confirmation.byPasswordOrCode(to)
+  if (hasPassword) return hasPasskey ? confirmation.byPasswordOrPasskey(to) : confirmation.byPassword(to)
+  const typed = totp ? confirmation.byCode : confirmation.bySignIn
+  const tapped = totp ? confirmation.byCodeOrPasskey : confirmation.byPasskey
+  const text = (hasPasskey ? tapped : typed)(to)
+  return isForm ? confirmation.repeat(text) : text
 }
 
 /** For an account that is opened by mail only. */
-function signOutForm(root: string, area: PageArea = 'account'): Html {
-  return html`\n${actionForm(`${root}/${area}/sign-out`, 'Sign out, to sign in again')}`
+function signOutForm({ buttons }: Texts, root: string, area: PageArea = 'account'): Html {
+  return html`\n${actionForm(`${root}/${area}/sign-out`, buttons.signOutToSignIn)}`
 }
 
 /** The parsed query; nothing of a query that the route does not declare. */

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { Refusal } from '../../../model/refusal.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
+import type { Texts } from '../texts/texts.ts'
 import { CODE, factorAnswer, PASSKEY, passkeyButton } from './elements/factors.ts'
 import { type Form, formOf } from './elements/fields.ts'
 import { productOrigin } from './hand-off.ts'
@@ -20,50 +21,54 @@ export function requiredFactorRoutes({ get, post }: PageRoutes, parts: PageParts
   get('/second-factor', {
     ...everyone,
     query: { next: FIELDS.next.schema },
-    handle: ({ query, actor }, reply) =>
-      actor.caller.secondFactor ? { to: returnPath(query.next, area) } : askOrSetUp(actor.caller.user.id, formOf(FIELDS, query), reply),
+    handle: ({ query, actor, texts }, reply) =>
+      actor.caller.secondFactor
+        ? { to: returnPath(query.next, area) }
+        : askOrSetUp(actor.caller.user.id, formOf(texts, FIELDS, query), reply),
   })
 
   post('/second-factor', {
     ...everyone,
     asksForPassword: false,
     fields: FIELDS,
-    retry: async (form, { caller }) => page(form, await secondFactor.status(caller.user.id)),
-    async handle({ body, actor }) {
-      await login.confirm(actor, factorAnswer(body.code, body.passkey), pageLimiter)
+    retry: async (form, { caller, texts }) => page(texts, form, await secondFactor.status(caller.user.id)),
+    async handle({ body, actor, texts }) {
+      await login.confirm(actor, factorAnswer(texts, body.code, body.passkey), pageLimiter)
       return { to: returnPath(body.next, area) }
     },
   })
 
   async function askOrSetUp(userId: number, form: Form<keyof typeof FIELDS>, reply: FastifyReply): Promise<Page | Redirect> {
     const factors = await secondFactor.status(userId)
-    if (factors.totp || (passkeys !== undefined && factors.passkeys > 0)) return page(form, factors)
+    if (factors.totp || (passkeys !== undefined && factors.passkeys > 0)) return page(reply.request.texts, form, factors)
     if (!site.isEnabled.account) throw new Refusal('second_factor_required')
     cookies.rememberNext(reply, form.values['next'])
     return { to: '/account/security', notice: 'factor-required' }
   }
 
   function page(
+    texts: Texts,
     { problem, values, field }: Form<keyof typeof FIELDS>,
     factors: { readonly totp: boolean; readonly passkeys: number },
   ): Page {
     const { root } = site
-    const button = html`<button class="primary">Continue</button>`
+    const { buttons, confirmation } = texts
+    const button = html`<button class="primary">${buttons.continue}</button>`
     const byPasskey =
-      passkeys !== undefined && factors.passkeys > 0 ? passkeyButton({ root, text: 'Use a passkey', name: 'passkey' }) : undefined
-    const content = html`${problem}<p>This service requires a second factor, and you signed in with your password only. ${factors.totp ? 'Enter a code' : 'Use a passkey'} to continue.</p>
+      passkeys !== undefined && factors.passkeys > 0 ? passkeyButton({ root, text: buttons.usePasskey, name: 'passkey' }) : undefined
+    const content = html`${problem}<p>${factors.totp ? confirmation.codeRequired : confirmation.passkeyRequired}</p>
 <form class="form" method="post" action="${root}/${area}/second-factor">
 <input type="hidden" name="next" value="${returnPath(values['next'], area)}">
 ${factors.totp ? html`${field('code', { hasFocus: true })}\n${button}` : undefined}
 ${byPasskey}
 </form>
-${waysOut(root, area, { canSetUp: site.isEnabled.account && !factors.totp })}`
-    return { title: 'Confirm that it is you', content, isLone: true, formOrigin: productOrigin(site, values['next']) }
+${waysOut(texts, root, area, { canSetUp: site.isEnabled.account && !factors.totp })}`
+    return { title: confirmation.title, content, isLone: true, formOrigin: productOrigin(site, values['next']) }
   }
 }
 
 /** Without the device that has the passkey, or without the script: codes, or another account. */
-function waysOut(root: string, area: PageArea, { canSetUp }: { readonly canSetUp: boolean }): Html {
-  const setUp = canSetUp ? html`<a href="${root}/account/security">Set up codes from an app</a>` : ''
-  return html`<div class="ways">${setUp}<form method="post" action="${root}/${area}/sign-out"><button class="small">Sign out</button></form></div>`
+function waysOut({ buttons, confirmation }: Texts, root: string, area: PageArea, { canSetUp }: { readonly canSetUp: boolean }): Html {
+  const setUp = canSetUp ? html`<a href="${root}/account/security">${confirmation.setUpCodes}</a>` : ''
+  return html`<div class="ways">${setUp}<form method="post" action="${root}/${area}/sign-out"><button class="small">${buttons.signOut}</button></form></div>`
 }

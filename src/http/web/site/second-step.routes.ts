@@ -3,6 +3,7 @@ import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { Type } from '../../validation/schema.ts'
+import type { Texts } from '../texts/texts.ts'
 import { CODE, factorAnswer, PASSKEY, passkeyButton } from './elements/factors.ts'
 import { type Form, formOf } from './elements/fields.ts'
 import { productOrigin } from './hand-off.ts'
@@ -22,8 +23,14 @@ const FIELDS = {
 type SecondStep = Extract<LoginResult<unknown>, { kind: 'second step' }>
 
 /** The page that follows the right password, or the link of a mail, of an account with codes. */
-export function secondStepPage(site: Site, area: PageArea, { challenge, methods }: SecondStep, next: string | undefined): Page {
-  return stepPage(site, area, formOf(FIELDS, { challenge, methods: methods.join(' '), next }))
+export function secondStepPage(
+  site: Site,
+  texts: Texts,
+  area: PageArea,
+  { challenge, methods }: SecondStep,
+  next: string | undefined,
+): Page {
+  return stepPage(site, texts, area, formOf(texts, FIELDS, { challenge, methods: methods.join(' '), next }))
 }
 
 /** The second step of signing in. Its page is the answer to the first step: no address leads to it. */
@@ -35,10 +42,10 @@ export function secondStepRoutes({ get, post }: PageRoutes, { site, cookies, log
     asksForPassword: false,
     limits: { ip: 'login:ip' },
     fields: FIELDS,
-    retry: (form) => stepPage(site, area, form),
-    async handle({ body, request }, reply) {
+    retry: (form, { texts }) => stepPage(site, texts, area, form),
+    async handle({ body, request, texts }, reply) {
       const { origin, places } = request
-      const answer = factorAnswer(body.code, body.passkey)
+      const answer = factorAnswer(texts, body.code, body.passkey)
       try {
         const session = await pageLimiter.settle(places, origin, () => login.pages.bySecondStep(origin, body.challenge, answer))
         cookies.setSession(reply, session)
@@ -51,7 +58,7 @@ export function secondStepRoutes({ get, post }: PageRoutes, { site, cookies, log
   })
 }
 
-function stepPage(site: Site, area: PageArea, { problem, values, field }: Form<keyof typeof FIELDS>): Page {
+function stepPage(site: Site, { signIn, buttons }: Texts, area: PageArea, { problem, values, field }: Form<keyof typeof FIELDS>): Page {
   const { root } = site
   const { challenge = '', methods = '', next } = values
   const byPasskey = methods.split(' ').includes('passkey')
@@ -60,10 +67,10 @@ function stepPage(site: Site, area: PageArea, { problem, values, field }: Form<k
 <input type="hidden" name="methods" value="${methods}">
 <input type="hidden" name="next" value="${returnPath(next, area)}">
 ${field('code', { hasFocus: true })}
-<button class="primary">Continue</button>
-${byPasskey ? passkeyButton({ root, text: 'Use a passkey', name: 'passkey', challenge }) : undefined}
+<button class="primary">${buttons.continue}</button>
+${byPasskey ? passkeyButton({ root, text: buttons.usePasskey, name: 'passkey', challenge }) : undefined}
 </form>
-<p class="hint">Without your phone and your recovery codes, ask an admin of this service to let you in. No email can.</p>
-<p class="ways"><a href="${root}${signInPath(area, next)}">Back to sign-in</a></p>`
-  return { title: 'Enter your code', content, isLone: true, formOrigin: productOrigin(site, next) }
+<p class="hint">${signIn.codeHelp}</p>
+<p class="ways"><a href="${root}${signInPath(area, next)}">${buttons.backToSignIn}</a></p>`
+  return { title: signIn.codeTitle, content, isLone: true, formOrigin: productOrigin(site, next) }
 }

@@ -2,11 +2,13 @@ import type { FastifyReply } from 'fastify'
 import type { User } from '../../../model/user.ts'
 import { type Html, html, renderHtml } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
-import { BAD_NOTICES, NEUTRAL_NOTICES, NOTICES, type Notice } from './messages.ts'
+import type { Texts } from '../texts/texts.ts'
+import { BAD_NOTICES, NEUTRAL_NOTICES, type Notice, noticeText } from './messages.ts'
 import type { Site } from './site.ts'
 
 /** What a page without navigation needs. */
 type LoneSite = Pick<Site, 'apiTitle' | 'root' | 'assets' | 'hasOwnLogo'>
+type Names = Texts['navigation']
 
 /** The content of a page. The shell around it depends on the area and on the caller. */
 export type Page = {
@@ -50,7 +52,7 @@ export const PUBLIC_HEADERS: Readonly<Record<string, string>> = {
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 }
 
-type Entry = readonly [path: string, text: string]
+type Entry = readonly [path: string, text: string | ((names: Names) => string)]
 
 const NAVIGATION: Readonly<Record<PageArea, readonly Entry[]>> = {
   console: [
@@ -64,38 +66,39 @@ const NAVIGATION: Readonly<Record<PageArea, readonly Entry[]>> = {
     ['/console/settings', 'Settings'],
   ],
   account: [
-    ['/account/', 'Profile'],
-    ['/account/password', 'Password'],
-    ['/account/security', 'Security'],
-    ['/account/sessions', 'Sessions'],
-    ['/account/keys', 'API keys'],
+    ['/account/', ({ profile }) => profile],
+    ['/account/password', ({ password }) => password],
+    ['/account/security', ({ security }) => security],
+    ['/account/sessions', ({ sessions }) => sessions],
+    ['/account/keys', ({ keys }) => keys],
   ],
 }
 
-/** Sends a page of an area. */
+/** Sends a page of an area, in the language of the request. */
 export function sendSitePage(reply: FastifyReply, site: Site, { area, user, notice, status = 200 }: View, page: Page): FastifyReply {
-  const { url, routeOptions } = reply.request
-  const shownNotice = notice && noticeOf(notice)
+  const { url, routeOptions, texts } = reply.request
+  const shownNotice = notice && noticeOf(texts, notice)
   const body =
-    page.isLone || user === undefined ? lonePage(site, page, shownNotice) : shellPage(site, { area, url, user }, page, shownNotice)
+    page.isLone || user === undefined ? lonePage(site, page, shownNotice) : shellPage(site, { area, url, user, texts }, page, shownNotice)
   const script = html`\n<script defer src="${site.root}/${site.assets.script.path}"></script>`
-  return reply
+  return site.texts
+    .describe(reply)
     .code(status)
     .headers(routeOptions.config.queryToken === undefined && !page.hasSecretAddress ? SITE_HEADERS : SECRET_ADDRESS_HEADERS)
     .headers(page.formOrigin === undefined ? {} : { 'content-security-policy': SITE_POLICY.replace(FORMS, `${FORMS} ${page.formOrigin}`) })
     .type('text/html; charset=utf-8')
-    .send(renderHtml(wholePage(site, page.title, body, script)))
+    .send(renderHtml(wholePage(site, texts, page.title, body, script)))
 }
 
 /** A page that belongs to no area. */
-export function renderPublicPage(site: LoneSite, title: string, content: Html): Html {
-  return wholePage(site, title, lonePage(site, { title, content }))
+export function renderPublicPage(site: LoneSite, texts: Texts, title: string, content: Html): Html {
+  return wholePage(site, texts, title, lonePage(site, { title, content }))
 }
 
-function wholePage(site: LoneSite, title: string, body: Html, script?: Html): Html {
+function wholePage(site: LoneSite, { language }: Texts, title: string, body: Html, script?: Html): Html {
   const { style, logo } = site.assets
   return html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -119,26 +122,27 @@ ${notice}${content}
 </body>`
 }
 
-type Place = { readonly area: PageArea; readonly url: string; readonly user: User }
+type Place = { readonly area: PageArea; readonly url: string; readonly user: User; readonly texts: Texts }
 
-function shellPage(site: Site, { area, url, user }: Place, { title, content, badges, actions, back }: Page, notice?: Html): Html {
+function shellPage(site: Site, { area, url, user, texts }: Place, { title, content, badges, actions, back }: Page, notice?: Html): Html {
   const { root } = site
+  const { navigation, buttons } = texts
   const entries = NAVIGATION[area]
   const [path = ''] = url.split('?')
   // A form that is shown again may have another path: it belongs to the first page.
   const current = entries.slice(1).find(([to]) => path === to || path.startsWith(`${to}/`)) ?? entries[0]
   const link = (entry: Entry) =>
-    html`<li><a href="${root}${entry[0]}"${entry === current ? html` aria-current="page"` : ''}>${entry[1]}</a></li>`
+    html`<li><a href="${root}${entry[0]}"${entry === current ? html` aria-current="page"` : ''}>${typeof entry[1] === 'string' ? entry[1] : entry[1](navigation)}</a></li>`
   return html`<body>
-<a class="skip" href="#content">Skip to content</a>
+<a class="skip" href="#content">${navigation.skip}</a>
 <div class="shell">
 <header class="side">
 <a class="brand" href="${root}/${area}/">${logoOf(site)}${site.apiTitle}</a>
-${area === 'console' ? html`<details class="menu"><summary>Menu</summary></details>\n` : undefined}<nav aria-label="${area === 'console' ? 'Console' : 'Account'}"><ul>
+${area === 'console' ? html`<details class="menu"><summary>Menu</summary></details>\n` : undefined}<nav aria-label="${area === 'console' ? 'Console' : navigation.label}"><ul>
 ${entries.map(link)}
 </ul></nav>
 <div class="who"><p class="clip" title="${user.email}">${user.email}</p>
-<div class="actions">${otherArea(site, area, user)}<form method="post" action="${root}/${area}/sign-out"><button class="small">Sign out</button></form></div></div>
+<div class="actions">${otherArea(site, navigation, area, user)}<form method="post" action="${root}/${area}/sign-out"><button class="small">${buttons.signOut}</button></form></div></div>
 </header>
 <main id="content" tabindex="-1">
 <div class="title"><div>${back && html`<a class="back" href="${root}${back.path}">← ${back.text}</a>`}<div class="headline"><h1>${title}</h1>${badges}</div></div>
@@ -156,13 +160,14 @@ function logoOf({ root, assets, hasOwnLogo }: LoneSite): Html {
 }
 
 /** Admins have both areas; everybody else has the account pages only. */
-function otherArea({ root, isEnabled }: Site, area: PageArea, { role }: User): Html | undefined {
+function otherArea({ root, isEnabled }: Site, names: Names, area: PageArea, { role }: User): Html | undefined {
   const other = area === 'console' ? 'account' : 'console'
   if (!isEnabled[other] || (other === 'console' && role !== 'admin')) return undefined
-  return html`<a class="button small" href="${root}/${other}/">${other === 'console' ? 'Console' : 'My account'}</a>`
+  return html`<a class="button small" href="${root}/${other}/">${other === 'console' ? names.console : names.account}</a>`
 }
 
-function noticeOf(notice: Notice): Html {
-  if (BAD_NOTICES.has(notice)) return html`<p class="notice bad" role="alert">${NOTICES[notice]}</p>\n`
-  return html`<p class="notice${NEUTRAL_NOTICES.has(notice) ? '' : ' good'}" role="status">${NOTICES[notice]}</p>\n`
+function noticeOf(texts: Texts, notice: Notice): Html {
+  const text = noticeText(texts, notice)
+  if (BAD_NOTICES.has(notice)) return html`<p class="notice bad" role="alert">${text}</p>\n`
+  return html`<p class="notice${NEUTRAL_NOTICES.has(notice) ? '' : ' good'}" role="status">${text}</p>\n`
 }

@@ -4,8 +4,9 @@ import { COMMAND } from '../../../shared/program.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { isLocalClient } from '../../pipeline/reachability.ts'
 import { Email, GivenPassword } from '../../validation/schema.ts'
+import { type Label, labelText, type Texts } from '../texts/texts.ts'
 import { credentialOf, PASSKEY, passkeyButton } from './elements/factors.ts'
-import { type Form, formOf } from './elements/fields.ts'
+import { type Form, type FormFields, formOf } from './elements/fields.ts'
 import { providerButtons } from './elements/providers.ts'
 import { arrivalOf, HAND_OFF_QUERY, productOrigin, ReturnTo, returnAddress } from './hand-off.ts'
 import type { PageParts, PageRoutes } from './page-parts.ts'
@@ -14,12 +15,12 @@ import { secondStepPage } from './second-step.routes.ts'
 import { Next, requestedPath, returnPath, type Site, withNext } from './site.ts'
 
 const FIELDS = {
-  email: { schema: Email, label: 'Email', type: 'email', autocomplete: 'username' },
-  password: { schema: GivenPassword, label: 'Password', type: 'password', autocomplete: 'current-password' },
+  email: { schema: Email, label: ({ fields }) => fields.email, type: 'email', autocomplete: 'username' },
+  password: { schema: GivenPassword, label: ({ fields }) => fields.password, type: 'password', autocomplete: 'current-password' },
   next: { schema: Next },
-} as const
+} as const satisfies FormFields
 const PASSKEY_PATH = '/sign-in/passkey'
-const TITLES: Readonly<Record<PageArea, string>> = { console: 'Sign in to the console', account: 'Sign in' }
+const TITLES: Readonly<Record<PageArea, Label>> = { console: 'Sign in to the console', account: ({ signIn }) => signIn.title }
 
 /** Signing in and out, for both areas. Each has its own session. */
 export function signInRoutes({ form, get, post }: PageRoutes, parts: PageParts, area: PageArea): void {
@@ -29,18 +30,20 @@ export function signInRoutes({ form, get, post }: PageRoutes, parts: PageParts, 
   const email = passkeys === undefined ? {} : { autocomplete: 'username webauthn' }
 
   async function show({ problem, values, field }: Form<keyof typeof FIELDS>, request: FastifyRequest): Promise<Html> {
+    const { texts } = request
+    const { buttons } = texts
     const steps = area === 'console' ? await firstSteps(parts, request) : undefined
     const isKnown = Boolean(values['email'])
     const next = html`<input type="hidden" name="next" value="${returnPath(values['next'], area)}">`
-    const product = isForProduct ? productLine(site, values['next']) : undefined
+    const product = isForProduct ? productLine(site, texts, values['next']) : undefined
     const byPasskey = html`\n<form class="form" method="post" action="${root}/${area}${PASSKEY_PATH}">${next}
-${passkeyButton({ root, text: 'Use a passkey', name: 'passkey', hasAutofill: true })}</form>`
+${passkeyButton({ root, text: buttons.usePasskey, name: 'passkey', hasAutofill: true })}</form>`
     return html`${problem}${steps}${product}<form class="form" method="post" action="${root}/${area}/sign-in">
 ${next}
 ${field('email', { ...email, hasFocus: !isKnown && steps === undefined })}
 ${field('password', { hasFocus: isKnown })}
-<button${steps === undefined ? html` class="primary"` : ''}>Sign in</button>
-</form>${passkeys && byPasskey}${providerButtons(root, providers, { next: area === 'console' ? returnPath(values['next'], area) : requestedPath(values['next'], area) })}${isEnabled.account ? accountLinks(site, area, values['next']) : ''}`
+<button${steps === undefined ? html` class="primary"` : ''}>${buttons.signIn}</button>
+</form>${passkeys && byPasskey}${providerButtons(texts, root, providers, { next: area === 'console' ? returnPath(values['next'], area) : requestedPath(values['next'], area) })}${isEnabled.account ? accountLinks(site, texts, area, values['next']) : ''}`
   }
 
   form('/sign-in', {
@@ -53,7 +56,7 @@ ${field('password', { hasFocus: isKnown })}
     fields: FIELDS,
     limits: { ip: 'login:ip', account: 'login:account' },
     show,
-    async submit({ body, request }, reply) {
+    async submit({ body, request, texts }, reply) {
       const { origin, places } = request
       const result = await pageLimiter.settle(places, origin, () => login.pages.byPassword(origin, body.email, body.password))
       switch (result.kind) {
@@ -61,7 +64,7 @@ ${field('password', { hasFocus: isKnown })}
           cookies.setSession(reply, result.session)
           return { to: returnPath(body.next, area) }
         case 'second step':
-          return secondStepPage(site, area, result, body.next)
+          return secondStepPage(site, texts, area, result, body.next)
       }
     },
   })
@@ -74,10 +77,10 @@ ${field('password', { hasFocus: isKnown })}
       limits: { ip: 'login:ip' },
       fields: { next: FIELDS.next, passkey: PASSKEY },
       retry: async ({ problem, values }, request) => ({
-        title: TITLES[area],
+        title: labelText(TITLES[area], request.texts),
         isLone: true,
         formOrigin: productOrigin(site, values['next']),
-        content: await show({ ...formOf(FIELDS, values), problem }, request),
+        content: await show({ ...formOf(request.texts, FIELDS, values), problem }, request),
       }),
       async handle({ body, request }, reply) {
         const { origin, places } = request
@@ -91,7 +94,7 @@ ${field('password', { hasFocus: isKnown })}
   // A page that is only read cannot take a password: the question there leads here, and from here back.
   post(CONFIRM_PATH, {
     worksWithoutFactor: true,
-    asksForPassword: { to: 'open this page', cancel: `/${area}/` },
+    asksForPassword: { to: ({ purposes }) => purposes.openPage, cancel: `/${area}/` },
     fields: { next: FIELDS.next },
     handle: ({ body }) => ({ to: returnPath(body.next, area) }),
   })
@@ -129,15 +132,15 @@ function unbroken(command: string): Html {
 }
 
 /** Says for whom somebody signs in, where that is a product. */
-export function productLine(site: Site, next: string | undefined): Html | undefined {
+export function productLine(site: Site, { signIn }: Texts, next: string | undefined): Html | undefined {
   const origin = productOrigin(site, next)
-  return origin === undefined ? undefined : html`<p>Continue to <strong>${new URL(origin).host}</strong></p>\n`
+  return origin === undefined ? undefined : html`<p>${signIn.toProduct(new URL(origin).host)}</p>\n`
 }
 
-function accountLinks({ root, hasEmailSignIn }: Site, area: PageArea, requested: string | undefined): Html {
+function accountLinks({ root, hasEmailSignIn }: Site, { signIn, buttons }: Texts, area: PageArea, requested: string | undefined): Html {
   // Only signing in to the account pages leads to the requested page again.
   const to = (path: string) => `${root}${withNext('account', path, area === 'account' ? requested : undefined)}`
-  const byMail = hasEmailSignIn ? html`<a href="${to('/sign-in/email')}">Sign in by email</a>` : ''
-  const others = area === 'account' ? html`${byMail}<a href="${to('/register')}">Create an account</a>` : ''
-  return html`\n<p class="ways">${others}<a href="${to('/forgot-password')}">Forgot your password?</a><a href="${to('/resend-verification')}">No verification email?</a></p>`
+  const byMail = hasEmailSignIn ? html`<a href="${to('/sign-in/email')}">${signIn.byMail}</a>` : ''
+  const others = area === 'account' ? html`${byMail}<a href="${to('/register')}">${buttons.register}</a>` : ''
+  return html`\n<p class="ways">${others}<a href="${to('/forgot-password')}">${buttons.forgotPassword}</a><a href="${to('/resend-verification')}">${buttons.noVerification}</a></p>`
 }

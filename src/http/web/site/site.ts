@@ -1,10 +1,13 @@
 import type { Brand } from '../../../model/brand.ts'
+import { ALL_LANGUAGES, type Language, type Languages } from '../../../model/language.ts'
 import type { Provider } from '../../../model/provider.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { PAGE_SEGMENT } from '../../pipeline/reachability.ts'
 import { Type } from '../../validation/schema.ts'
+import type { Texts } from '../texts/texts.ts'
 import type { SiteAssets } from './assets.ts'
+import { createTextChoice } from './languages.ts'
 
 type SiteOptions = {
   readonly apiTitle: string
@@ -17,6 +20,8 @@ type SiteOptions = {
   readonly emailSignIn: boolean
   readonly providers: readonly Provider[]
   readonly brand: Brand
+  readonly languages?: Languages
+  readonly languageOfAccount?: (userId: number) => Promise<Language | undefined>
 }
 
 /** What all pages of the console and the account pages share. */
@@ -24,6 +29,7 @@ export type Site = ReturnType<typeof createSite>
 
 export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number) {
   const { apiTitle, frontendUrl, returnOrigins = [], selfDeletion: hasSelfDeletion, emailSignIn: hasEmailSignIn, brand } = options
+  const { languages = ALL_LANGUAGES, languageOfAccount = async () => undefined } = options
   const { pathname, protocol } = new URL(options.baseUrl)
   const isEnabled: Readonly<Record<PageArea, boolean>> = { console: options.consoleEnabled, account: options.accountPagesEnabled }
   return {
@@ -34,6 +40,8 @@ export function createSite(options: SiteOptions, assets: SiteAssets, now: () => 
     isSecure: protocol === 'https:',
     isEnabled,
     assets,
+    languages,
+    texts: createTextChoice({ languages, languageOfAccount }),
     hasOwnLogo: brand.logo !== undefined,
     frontendUrl,
     /** The origins of the product, to which the pages lead people who have signed in. */
@@ -94,6 +102,7 @@ export function factorPath(area: PageArea, requested: string): string {
 }
 
 /** The way on to the product, where the settings name its address. */
-export function toFrontend({ frontendUrl, apiTitle }: Site): Html | undefined {
-  return frontendUrl === undefined ? undefined : html`<a class="button primary" href="${frontendUrl}">Continue to ${apiTitle}</a>`
+export function toFrontend({ frontendUrl, apiTitle }: Site, { navigation }: Texts): Html | undefined {
+  if (frontendUrl === undefined) return undefined
+  return html`<a class="button primary" href="${frontendUrl}">${navigation.toProduct(apiTitle)}</a>`
 }

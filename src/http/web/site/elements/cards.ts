@@ -1,7 +1,9 @@
 import type { ApiKey } from '../../../../model/api-key.ts'
 import type { ListedSession } from '../../../../model/session.ts'
 import { type Html, html } from '../../../../shared/html.ts'
-import { ageOf, clientOf, dateOf, shortText } from './format.ts'
+import type { Texts } from '../../texts/texts.ts'
+import { clientOf } from './clients.ts'
+import { shortText } from './format.ts'
 
 export type Cell = Html | string
 
@@ -16,7 +18,8 @@ export type Table = {
   readonly sorts?: Readonly<Record<string, SortLink>> | undefined
   /** One cell for each head and, with actions, one more. */
   readonly rows: readonly (readonly Cell[])[]
-  readonly hasActions?: boolean
+  /** The name of the column with the actions. Only screen readers need it. */
+  readonly actions?: string | undefined
   /** Shown in place of a table without rows. */
   readonly empty: Html
   /** Beside the title, or in its place. */
@@ -25,10 +28,10 @@ export type Table = {
 }
 
 /** A table in a card. On a phone each row is a block, and each cell carries the name of its column. */
-export function tableCard({ title, hidesTitle = false, heads, sorts = {}, rows, hasActions = false, empty, header, footer }: Table): Html {
+export function tableCard({ title, hidesTitle = false, heads, sorts = {}, rows, actions, empty, header, footer }: Table): Html {
   const id = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
   return html`<section class="card flush" aria-labelledby="${id}"><header${hidesTitle && !header ? html` class="hidden"` : ''}><h2 id="${id}"${hidesTitle ? html` class="hidden"` : ''}>${title}</h2>${header}</header>
-${rows.length === 0 ? empty : table({ id, heads, sorts, rows, hasActions })}${footer}
+${rows.length === 0 ? empty : table({ id, heads, sorts, rows, actions })}${footer}
 </section>`
 }
 
@@ -37,10 +40,10 @@ function table({
   heads,
   sorts = {},
   rows,
-  hasActions,
-}: Pick<Table, 'heads' | 'sorts' | 'rows' | 'hasActions'> & { readonly id: string }): Html {
+  actions,
+}: Pick<Table, 'heads' | 'sorts' | 'rows' | 'actions'> & { readonly id: string }): Html {
   return html`<div class="scroll"><table aria-labelledby="${id}">
-<thead><tr>${heads.map((head) => headCell(head, sorts[head]))}${hasActions ? html`<th scope="col"><span class="hidden">Actions</span></th>` : ''}</tr></thead>
+<thead><tr>${heads.map((head) => headCell(head, sorts[head]))}${actions === undefined ? '' : html`<th scope="col"><span class="hidden">${actions}</span></th>`}</tr></thead>
 <tbody>
 ${rows.map((cells) => html`<tr>${cells.map((cell, place) => html`<td${attributeOf(heads, place)}>${cell}</td>`)}</tr>`)}
 </tbody></table></div>`
@@ -80,7 +83,10 @@ export function fact(label: string, value: Cell): Html {
   return html`<div><dt>${label}</dt><dd>${value}</dd></div>`
 }
 
-export const NEVER: Html = html`<span class="quiet">never</span>`
+/** Something that has not happened, or will not. */
+export function never({ keys }: Texts): Html {
+  return html`<span class="quiet">${keys.never}</span>`
+}
 
 /** Links to the parts of a list, one of which is shown. */
 export function tabs(label: string, entries: readonly { readonly to: string; readonly text: string; readonly isShown: boolean }[]): Html {
@@ -90,9 +96,9 @@ export function tabs(label: string, entries: readonly { readonly to: string; rea
 }
 
 /** Whether a key works now. */
-export function keyBadge({ isActive, expiresAt }: ApiKey, now: number): Html {
-  if (!isActive) return badge('bad', 'Disabled')
-  return expiresAt !== undefined && expiresAt <= now ? badge('warn', 'Expired') : badge('good', 'Active')
+export function keyBadge({ keys }: Texts, { isActive, expiresAt }: ApiKey, now: number): Html {
+  if (!isActive) return badge('bad', keys.disabled)
+  return expiresAt !== undefined && expiresAt <= now ? badge('warn', keys.expired) : badge('good', keys.active)
 }
 
 /** The beginning of the secret or, for a key of an older version, of the id. */
@@ -101,29 +107,30 @@ export function keyPrefix({ prefix, id }: ApiKey): Html {
 }
 
 /** The cells for Created, Expires and Last used. */
-export function keyTimes({ createdAt, expiresAt, lastUsedAt }: ApiKey, now: number): readonly Html[] {
-  const expires = expiresAt === undefined ? NEVER : dateOf(expiresAt)
-  return [dateOf(createdAt), expires, lastUsedAt === undefined ? NEVER : ageOf(lastUsedAt, now)]
+export function keyTimes(texts: Texts, { createdAt, expiresAt, lastUsedAt }: ApiKey, now: number): readonly Html[] {
+  const { ageOf, dateOf } = texts.format
+  const expires = expiresAt === undefined ? never(texts) : dateOf(expiresAt)
+  return [dateOf(createdAt), expires, lastUsedAt === undefined ? never(texts) : ageOf(lastUsedAt, now)]
 }
 
-export const KEY_HEADS = ['API key', 'Status', 'Access', 'Created', 'Expires', 'Last used']
-
-export function keyCells(key: ApiKey, now: number, href?: string): readonly Cell[] {
-  return [mainCell(shortText(key.name), keyPrefix(key), href), keyBadge(key, now), key.access, ...keyTimes(key, now)]
+/** The cells for the columns of `texts.keys.heads`. */
+export function keyCells(texts: Texts, key: ApiKey, now: number, href?: string): readonly Cell[] {
+  const name = mainCell(shortText(key.name), keyPrefix(key), href)
+  return [name, keyBadge(texts, key, now), texts.keys.access[key.access], ...keyTimes(texts, key, now)]
 }
-
-export const SESSION_HEADS = ['Client', 'Opened with', 'Signed in', 'Last seen']
-const METHODS: Readonly<Record<string, string>> = { password: 'Password', passkey: 'Passkey', email: 'Email' }
 
 /** How a session was opened. A passkey is a second factor already. */
-function openedWith({ method, secondFactor }: ListedSession): string {
-  const name = METHODS[method] ?? shortText(method)
-  return secondFactor && method !== 'passkey' ? `${name} and second factor` : name
+function openedWith({ sessions }: Texts, { method, secondFactor }: ListedSession): string {
+  const names: Readonly<Record<string, string>> = sessions.methods
+  const name = names[method] ?? shortText(method)
+  return secondFactor && method !== 'passkey' ? sessions.withFactor(name) : name
 }
 
-export function sessionCells(session: ListedSession, now: number, unknownIp: string): readonly Cell[] {
+/** The cells for the columns of `texts.sessions.heads`. */
+export function sessionCells(texts: Texts, session: ListedSession, now: number, unknownIp: string): readonly Cell[] {
   const { ip, userAgent, createdAt, lastSeenAt } = session
-  return [mainCell(clientOf(userAgent), ip ?? unknownIp), openedWith(session), ageOf(createdAt, now), ageOf(lastSeenAt, now)]
+  const { ageOf } = texts.format
+  return [mainCell(clientOf(texts, userAgent), ip ?? unknownIp), openedWith(texts, session), ageOf(createdAt, now), ageOf(lastSeenAt, now)]
 }
 
 type SplitCard = {
@@ -158,10 +165,10 @@ export function askedForm({ action, verb, question, isCalm = false, isSmall = fa
 </details>`
 }
 
-type DeletionCard = Pick<SplitCard, 'title' | 'text'> & { readonly action: string; readonly name: string; readonly verb?: string }
+type DeletionCard = Pick<SplitCard, 'title' | 'text'> & Pick<Question, 'action' | 'verb' | 'question'>
 
 /** Deletes something for good, with a second click. */
-export function deletionCard({ title, text, action, name, verb = 'Delete' }: DeletionCard): Html {
-  const content = askedForm({ action, verb, question: html`${verb} <strong>${name}</strong> for good?` })
+export function deletionCard({ title, text, action, verb, question }: DeletionCard): Html {
+  const content = askedForm({ action, verb, question })
   return splitCard({ id: 'deletion', title, text, content })
 }

@@ -1,6 +1,6 @@
 import { type DailyUse, startOfDay } from '../../../../model/usage.ts'
 import { type Html, html } from '../../../../shared/html.ts'
-import { clockText, dateText, numberOf } from './format.ts'
+import { CONSOLE_TEXTS, type Texts } from '../../texts/texts.ts'
 
 type BarChart = {
   /** What the chart shows, for those who do not see it. */
@@ -9,6 +9,8 @@ type BarChart = {
   readonly bars: readonly { readonly at: number; readonly value: number }[]
 }
 
+// The charts that only the console has are in English.
+const { clockText, dateText, numberOf } = CONSOLE_TEXTS.format
 const WIDTH = 600
 const HEIGHT = 120
 const GAP = 0.25
@@ -72,7 +74,9 @@ function barsOf(values: readonly number[], top: number): string {
 const USE_HEIGHT = 120
 
 /** What keys have used on each day: a bar for what passed, and on top of it what a limit refused. The same numbers are in a table. */
-export function useChart({ id, days }: { readonly id: string; readonly days: readonly DailyUse[] }): Html {
+export function useChart({ format, use }: Texts, { id, days }: { readonly id: string; readonly days: readonly DailyUse[] }): Html {
+  const { numberOf } = format
+  const dateOf = (day: number) => format.dateText(startOfDay(day))
   const highest = Math.max(1, ...days.map(({ allowed, limited }) => allowed + limited))
   const step = WIDTH / Math.max(1, days.length)
   const shapes = days.map(({ day, allowed, limited }, place) => {
@@ -83,26 +87,26 @@ export function useChart({ id, days }: { readonly id: string; readonly days: rea
         ? html``
         : html`<rect${kind === '' ? '' : html` class="${kind}"`} x="${x}" y="${top.toFixed(1)}" width="${width}" height="${height.toFixed(1)}"/>`
     const bars = [bar('', USE_HEIGHT - whole + part, whole - part), bar('bad', USE_HEIGHT - whole, part)]
-    return html`<g><title>${dateText(startOfDay(day))}: ${numberOf(allowed)} allowed, ${numberOf(limited)} limited</title>${bars}</g>`
+    return html`<g><title>${use.day(dateOf(day), numberOf(allowed), numberOf(limited))}</title>${bars}</g>`
   })
   const [first, last] = [days[0]?.day ?? 0, days.at(-1)?.day ?? 0]
-  const label = `Use on each of the last ${days.length} days`
+  const label = use.label(days.length)
+  const highestDay = Math.max(0, ...days.map(({ allowed, limited }) => allowed + limited))
   return html`<figure class="chart" id="${id}"><svg viewBox="0 0 ${WIDTH} ${USE_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${shapes}</svg>
-<figcaption><span>${dateText(startOfDay(first))}</span><span>highest: ${numberOf(Math.max(0, ...days.map(({ allowed, limited }) => allowed + limited)))}</span><span>${dateText(startOfDay(last))}</span></figcaption></figure>
-<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr><th scope="col">Day (UTC)</th><th scope="col">Allowed</th><th scope="col">Limited</th></tr></thead><tbody>
-${days.toReversed().map(({ day, allowed, limited }) => html`<tr><td>${dateText(startOfDay(day))}</td><td>${numberOf(allowed)}</td><td>${numberOf(limited)}</td></tr>`)}
+<figcaption><span>${dateOf(first)}</span><span>${use.highest(numberOf(highestDay))}</span><span>${dateOf(last)}</span></figcaption></figure>
+<details class="numbers"><summary>${use.numbers}</summary><div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr><th scope="col">${use.heads.day}</th><th scope="col">${use.heads.allowed}</th><th scope="col">${use.heads.limited}</th></tr></thead><tbody>
+${days.toReversed().map(({ day, allowed, limited }) => html`<tr><td>${dateOf(day)}</td><td>${numberOf(allowed)}</td><td>${numberOf(limited)}</td></tr>`)}
 </tbody></table></div></details>`
 }
 
 /** A card with the use of a key, or of all keys of an account. Its title says what the colours of the bars stand for. */
-export function useCard(days: readonly DailyUse[], whose: string): Html {
+export function useCard(texts: Texts, days: readonly DailyUse[], none: string): Html {
+  const { format, use } = texts
   const [allowed, limited] = [days.reduce((sum, day) => sum + day.allowed, 0), days.reduce((sum, day) => sum + day.limited, 0)]
-  const swatch = (kind: string) => (allowed + limited === 0 ? undefined : html`<i class="${kind}"></i>`)
-  const content =
-    allowed + limited === 0
-      ? html`<p class="quiet">No service has checked ${whose} in the last ${days.length} days.</p>`
-      : useChart({ id: 'use-chart', days })
-  return html`<section class="card wide" aria-labelledby="use"><header><h2 id="use">Use</h2><span class="quiet">${swatch('swatch')}${numberOf(allowed)} allowed, ${swatch('swatch bad')}${numberOf(limited)} limited in ${days.length} days</span></header>
+  const shown = (kind: string, count: number) =>
+    html`${allowed + limited === 0 ? undefined : html`<i class="${kind}"></i>`}${format.numberOf(count)}`
+  const content = allowed + limited === 0 ? html`<p class="quiet">${none}</p>` : useChart(texts, { id: 'use-chart', days })
+  return html`<section class="card wide" aria-labelledby="use"><header><h2 id="use">${use.title}</h2><span class="quiet">${use.summary(shown('swatch', allowed), shown('swatch bad', limited), days.length)}</span></header>
 ${content}
 </section>`
 }

@@ -1,16 +1,17 @@
 import type { FactorAnswer } from '../../../../domain/sign-in/second-step.ts'
 import { type Html, html } from '../../../../shared/html.ts'
 import { Type } from '../../../validation/schema.ts'
-import { invalidField } from './fields.ts'
+import type { Texts } from '../../texts/texts.ts'
+import { type FormField, invalidField } from './fields.ts'
 
 /** A code of an app or, in the same field, a recovery code. Without a value where a passkey takes its place. */
 export const CODE = {
   schema: Type.Optional(Type.String({ maxLength: 40 })),
-  label: 'Code',
+  label: ({ fields }) => fields.code,
   autocomplete: 'one-time-code',
   maxLength: 40,
-  hint: 'The six digits that your app shows. Without your phone, enter a recovery code.',
-} as const
+  hint: ({ hints }) => hints.code,
+} as const satisfies FormField
 
 /** What a passkey has answered, as JSON. Only the script fills it in. */
 export const PASSKEY = { schema: Type.Optional(Type.String({ maxLength: 20_000 })) } as const
@@ -45,9 +46,9 @@ type NewPasskeyButton = Pick<PasskeyButton, 'text' | 'name'> & {
 }
 
 /** The answer of a form: the passkey, if the script has filled it in, otherwise the code. */
-export function factorAnswer(code = '', passkey = ''): FactorAnswer {
+export function factorAnswer({ issues, fields }: Texts, code = '', passkey = ''): FactorAnswer {
   if (passkey !== '') return { passkey: credentialOf(passkey) }
-  if (code.trim() === '') throw invalidField('code', 'Code is required')
+  if (code.trim() === '') throw invalidField('code', issues.required(fields.code))
   return { code }
 }
 

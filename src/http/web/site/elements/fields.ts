@@ -2,19 +2,20 @@ import { type Html, html } from '../../../../shared/html.ts'
 import type { Answer } from '../../../answers/answers.ts'
 import type { TSchema } from '../../../validation/schema.ts'
 import { InvalidRequest } from '../../../validation/validation-error.ts'
-import { fieldMessage, personalMessage } from '../messages.ts'
+import { type Label, labelText, type Texts } from '../../texts/texts.ts'
+import { fieldMessage, PAGE_ISSUE, personalMessage } from '../messages.ts'
 
-type Field = FieldOptions & { readonly name: string; readonly value?: string | undefined }
+type Field = FieldOptions<string> & { readonly name: string; readonly value?: string | undefined }
 
-type FieldOptions = {
-  readonly label: string
+type FieldOptions<Text> = {
+  readonly label: Text
   readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | undefined
   readonly autocomplete?: string | undefined
   /** The keyboard that a phone shows. */
   readonly inputMode?: 'numeric' | undefined
   /** The number of lines of a text area. */
   readonly rows?: number | undefined
-  readonly hint?: string | undefined
+  readonly hint?: Text | undefined
   /** The element that describes the field, where that is not the hint. */
   readonly describedBy?: string | undefined
   readonly isOptional?: boolean | undefined
@@ -22,11 +23,11 @@ type FieldOptions = {
   readonly minLength?: number | undefined
   readonly maxLength?: number | undefined
   /** For a field that alone is wrong when the credentials are. */
-  readonly wrong?: string | undefined
+  readonly wrong?: Text | undefined
 }
 
 /** A field of a form: what it accepts, and how it is shown. A field without a label is not shown. */
-export type FormField = Partial<FieldOptions> & {
+export type FormField = Partial<FieldOptions<Label>> & {
   readonly schema: TSchema
   /** From the link of a mail. The form keeps it, although it is secret: nobody can type it again. */
   readonly isMailed?: true
@@ -44,17 +45,24 @@ export type Form<Name extends string = string> = {
 }
 
 export function formOf<Fields extends FormFields>(
+  texts: Texts,
   fields: Fields,
   values: Form['values'] = {},
   refusal?: Answer,
 ): Form<keyof Fields & string> {
-  const { problems, message } = refusal === undefined ? { problems: {}, message: undefined } : problemsOf(refusal, fields)
+  const { problems, message } = refusal === undefined ? { problems: {}, message: undefined } : problemsOf(texts, refusal, fields)
   return {
     values,
     problem: formProblem(message),
     field: (name, { value, ...options } = {}) =>
-      inputField({ label: '', ...fields[name], ...options, name, value: values[name] ?? value }, problems),
+      inputField({ ...shownField(texts, fields[name]), ...options, name, value: values[name] ?? value }, problems),
   }
+}
+
+/** A field as it is declared, in the language of its reader. */
+export function shownField(texts: Texts, { label = '', hint, wrong, ...field }: Omit<FormField, 'schema'> = {}): FieldOptions<string> {
+  const text = (shown: Label | undefined) => (shown === undefined ? undefined : labelText(shown, texts))
+  return { ...field, label: labelText(label, texts), hint: text(hint), wrong: text(wrong) }
 }
 
 /** A labelled input with its hint or its problem, connected to it for screen readers. Of several problems, the first has the focus. */
@@ -119,30 +127,34 @@ export function actionForm(action: string, label: string, kind: '' | 'primary' |
 
 /** The problems that a refused form shows: validation issues belong to their fields, everything else to the form. */
 function problemsOf(
+  texts: Texts,
   answer: Answer,
   fields: FormFields,
 ): { readonly problems: Record<string, string>; readonly message: string | undefined } {
   const { code, detail } = answer
-  const wrong = Object.entries(fields).flatMap(([name, field]) => (field.wrong === undefined ? [] : [[name, field.wrong]]))
+  const wrong = Object.entries(fields).flatMap(([name, field]) =>
+    field.wrong === undefined ? [] : [[name, labelText(field.wrong, texts)]],
+  )
   if (code === 'wrong_credentials' && wrong.length > 0) return { problems: Object.fromEntries(wrong), message: undefined }
-  if (typeof detail === 'string') return { problems: {}, message: personalMessage(answer) }
+  if (typeof detail === 'string') return { problems: {}, message: personalMessage(texts, answer) }
   const problems: Record<string, string> = {}
   const others: string[] = []
   for (const issue of detail) {
     const name = String(issue.loc[1] ?? '')
-    const label = fields[name]?.label
-    const text = fieldMessage(issue, label)
+    const declared = fields[name]?.label
+    const label = declared && labelText(declared, texts)
+    const text = fieldMessage(texts, issue, label)
     if (label !== undefined) problems[name] ??= text
     else others.push(text)
   }
   const faulty = Object.keys(problems).length
-  const summary = faulty === 1 ? 'One field needs to be corrected.' : 'Some fields need to be corrected.'
+  const summary = faulty === 1 ? texts.errors.oneField : texts.errors.someFields
   return { problems, message: others[0] ?? (faulty === 0 ? undefined : summary) }
 }
 
-/** Refuses a form because of one field, for a reason that no schema knows. */
+/** Refuses a form because of one field, for a reason that no schema knows, in the language of its reader. */
 export function invalidField(name: string, message: string): InvalidRequest {
-  return new InvalidRequest([{ loc: ['body', name], type: 'value_error', msg: `Value error, ${message}` }])
+  return new InvalidRequest([{ loc: ['body', name], type: PAGE_ISSUE, msg: message }])
 }
 
 function attribute(name: string, value: string | number | undefined): Html | undefined {

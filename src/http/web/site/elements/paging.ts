@@ -1,5 +1,6 @@
 import { type Html, html } from '../../../../shared/html.ts'
 import { Type } from '../../../validation/schema.ts'
+import type { Texts } from '../../texts/texts.ts'
 
 /** How a list is divided into pages with numbers. The first page is number 1. */
 type Paging = ReturnType<typeof pagingOf>
@@ -50,10 +51,14 @@ export function pagePlace({ page }: { readonly page?: number | undefined }): str
 }
 
 /** Links to the pages before and after this one; nothing for a list that has one page only. */
-export function pagesFooter({ page, hasMore }: Omit<ListPage<unknown>, 'items'>, to: (page: number) => string): Html | undefined {
+export function pagesFooter(
+  { navigation }: Texts,
+  { page, hasMore }: Omit<ListPage<unknown>, 'items'>,
+  to: (page: number) => string,
+): Html | undefined {
   return stepsFooter({
-    back: page > 1 ? stepLink(to(page - 1), '← Previous') : undefined,
-    on: hasMore ? stepLink(to(page + 1), 'Next →') : undefined,
+    back: page > 1 ? stepLink(to(page - 1), navigation.previous) : undefined,
+    on: hasMore ? stepLink(to(page + 1), navigation.next) : undefined,
   })
 }
 
@@ -62,8 +67,8 @@ export function stepsFooter({ back, on }: { readonly back?: Html | undefined; re
   return (back ?? on) && html`<footer class="pages">${back ?? html`<span></span>`}${on}</footer>`
 }
 
-/** A step in a list. A list that continues from a place, such as an ID, has no numbers: back leads to its beginning. */
-export function stepLink(to: string, text: '← Previous' | 'Next →' | 'Older →' | 'Newest' | 'Oldest'): Html {
+/** A step in a list, by the arrow in its text. A list that continues from a place, such as an ID, has no numbers: back leads to its beginning. */
+export function stepLink(to: string, text: string): Html {
   const rel = text.startsWith('←') ? html` rel="prev"` : text.endsWith('→') ? html` rel="next"` : undefined
   return html`<a class="button small"${rel} href="${to}">${text}</a>`
 }

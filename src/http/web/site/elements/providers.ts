@@ -1,5 +1,6 @@
 import type { Provider } from '../../../../model/provider.ts'
 import { type Html, html } from '../../../../shared/html.ts'
+import type { Texts } from '../../texts/texts.ts'
 import { queryText } from './paging.ts'
 
 /** The marks of the providers in their own colours, as their guidelines for sign-in buttons ask for. They are part of the page. */
@@ -19,12 +20,12 @@ export function providerName({ name, label }: Provider): Html {
 }
 
 /** A link, and not a form: a browser does not follow a form to another site. */
-function providerLink(root: string, { name, label }: Provider, query: LinkQuery): Html {
-  return html`<a class="button provider" href="${root}/login/with/${name}${queryText(query)}">${MARKS[name]}<span>Continue with ${label}</span></a>`
+function providerLink({ buttons }: Texts, root: string, { name, label }: Provider, query: LinkQuery): Html {
+  return html`<a class="button provider" href="${root}/login/with/${name}${queryText(query)}">${MARKS[name]}<span>${buttons.continueWith(label)}</span></a>`
 }
 
 /** The buttons of all providers; nothing where there are none. */
-export function providerButtons(root: string, providers: readonly Provider[], query: LinkQuery = {}): Html | undefined {
+export function providerButtons(texts: Texts, root: string, providers: readonly Provider[], query: LinkQuery = {}): Html | undefined {
   if (providers.length === 0) return undefined
-  return html`\n<div class="providers">${providers.map((provider) => providerLink(root, provider, query))}</div>`
+  return html`\n<div class="providers">${providers.map((provider) => providerLink(texts, root, provider, query))}</div>`
 }

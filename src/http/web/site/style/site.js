@@ -1,5 +1,10 @@
 // Everything works without this script. It adds what only a script can do.
 
+// What the script shows, by language. The service fills it in.
+const TEXTS = {}
+const { lang } = document.documentElement
+const texts = TEXTS[lang]
+
 /** Copies the text of an element. Without https there is no clipboard, and the older way copies what is selected. */
 async function copy(source) {
   try {
@@ -18,7 +23,7 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   button.addEventListener('click', async () => {
     const isCopied = await copy(document.getElementById(button.dataset.copy))
     const label = button.textContent
-    button.textContent = isCopied ? 'Copied' : 'Selected'
+    button.textContent = isCopied ? texts.copied : texts.selected
     setTimeout(() => {
       button.textContent = label
     }, 2000)
@@ -26,7 +31,7 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
 }
 
 /** Times are written in UTC, for readers without the script. Here they get the zone of the reader, in the same form. */
-const zoned = new Intl.DateTimeFormat('en-GB', {
+const zoned = new Intl.DateTimeFormat(lang === 'en' ? 'en-GB' : lang, {
   day: 'numeric',
   month: 'short',
   year: 'numeric',
@@ -115,8 +120,8 @@ async function offerPasskeys(button) {
 
 /** A device refuses to keep a second passkey of the same account. */
 function failureText({ dataset }, { name }) {
-  if (!dataset.create) return 'No passkey was used. Try again.'
-  return name === 'InvalidStateError' ? 'This device already has a passkey for your account.' : 'No passkey was created. Try again.'
+  if (!dataset.create) return texts.noPasskeyUsed
+  return name === 'InvalidStateError' ? texts.hasPasskey : texts.noPasskeyCreated
 }
 
 /** `<button data-passkey>`: asks for a passkey, or creates one, and sends its form. */
