@@ -68,15 +68,15 @@ function secretCard({ keys, buttons }: Texts, secret: string): Html {
 function factsCard(texts: Texts, key: ApiKey, now: number): Html {
   const { keys, fields } = texts
   const { ageOf, timeOf } = texts.format
-  const nothing = html`<span class="quiet">${keys.nothing}</span>`
+  const quiet = (text: string) => html`<span class="quiet">${text}</span>`
   const { access, scopes, createdAt, expiresAt, limit, lastUsedAt, retiringUntil } = key
   return html`<section class="card" aria-label="${keys.key}"><dl class="strip">
 ${fact(keys.beginsWith, keyPrefix(key))}
 ${fact(fields.access, keys.access[access])}
-${fact(fields.scopes, scopes.length === 0 ? nothing : html`<span class="mono">${scopes.join(' ')}</span>`)}
+${fact(fields.scopes, scopes.length === 0 ? quiet(keys.noScopes) : html`<span class="mono">${scopes.join(' ')}</span>`)}
 ${fact(keys.created, timeOf(createdAt))}
 ${fact(fields.expires, expiresAt === undefined ? never(texts) : timeOf(expiresAt))}
-${fact(fields.limit, limit === undefined ? nothing : limit)}
+${fact(fields.limit, limit === undefined ? quiet(keys.noLimit) : limit)}
 ${fact(keys.lastUsed, lastUsedAt === undefined ? never(texts) : ageOf(lastUsedAt, now))}
 ${retiringUntil === undefined ? undefined : fact(keys.formerSecret, keys.worksUntil(timeOf(retiringUntil)))}
 </dl></section>`

@@ -147,3 +147,5 @@ export const createMessages = ({ plural }: Format) => ({
     hasPasskey: 'This device already has a passkey for your account.',
   },
 })
+
+export type Messages = ReturnType<typeof createMessages>

@@ -332,7 +332,8 @@ export const en = {
     disabled: 'Disabled',
     expired: 'Expired',
     never: 'never',
-    nothing: 'none',
+    noScopes: 'none',
+    noLimit: 'none',
     access: { full: 'full', read: 'read', identify: 'identify' } as Readonly<Record<KeyAccess, string>>,
     accessChoices: {
       identify: 'Identify: only says who you are',
