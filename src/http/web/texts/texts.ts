@@ -1,6 +1,7 @@
 import type { Language } from '../../../model/language.ts'
 import { de } from './de.ts'
 import { en, type Texts } from './en.ts'
+import { fr } from './fr.ts'
 
 export type { Texts }
 
@@ -9,7 +10,7 @@ declare module '../../pipeline/declarations.ts' {
 }
 
 /** The catalogues, by language. */
-export const TEXTS: Readonly<Record<Language, Texts>> = { en, de, fr: en, es: en }
+export const TEXTS: Readonly<Record<Language, Texts>> = { en, de, fr, es: en }
 
 /** The console is in English, and so is what it shares with the account pages. */
 export const CONSOLE_TEXTS: Texts = en
