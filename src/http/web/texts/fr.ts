@@ -347,7 +347,7 @@ export const fr: Texts = {
     },
     none: 'Aucune clé API',
     noneText: 'Créez-en une pour chaque programme qui appelle l’API pour vous.',
-    create: 'Créer la clé API',
+    create: 'Créer une clé API',
     newTitle: 'Créer une clé API',
     newCard: 'Une clé pour un programme',
     newText: 'Un programme utilise la clé pour appeler l’API en votre nom. La clé est affichée une seule fois, à la page suivante.',

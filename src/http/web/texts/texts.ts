@@ -1,6 +1,7 @@
 import type { Language } from '../../../model/language.ts'
 import { de } from './de.ts'
 import { en, type Texts } from './en.ts'
+import { es } from './es.ts'
 import { fr } from './fr.ts'
 
 export type { Texts }
@@ -10,7 +11,7 @@ declare module '../../pipeline/declarations.ts' {
 }
 
 /** The catalogues, by language. */
-export const TEXTS: Readonly<Record<Language, Texts>> = { en, de, fr, es: en }
+export const TEXTS: Readonly<Record<Language, Texts>> = { en, de, fr, es }
 
 /** The console is in English, and so is what it shares with the account pages. */
 export const CONSOLE_TEXTS: Texts = en
