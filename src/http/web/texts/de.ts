@@ -80,7 +80,7 @@ export const de: Texts = {
     name: 'Name',
     access: 'Zugriff',
     scopes: 'Berechtigungen',
-    expires: 'Gültig bis',
+    expires: 'Läuft ab',
     limit: 'Limit',
     currentSecret: 'Bisheriges Geheimnis',
     language: 'Sprache',
@@ -331,7 +331,7 @@ export const de: Texts = {
 
   keys: {
     title: 'Deine API-Schlüssel',
-    heads: ['API-Schlüssel', 'Status', 'Zugriff', 'Erstellt', 'Gültig bis', 'Zuletzt verwendet'],
+    heads: ['API-Schlüssel', 'Status', 'Zugriff', 'Erstellt', 'Läuft ab', 'Zuletzt verwendet'],
     active: 'Aktiv',
     disabled: 'Deaktiviert',
     expired: 'Abgelaufen',
