@@ -18,7 +18,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
     key_not_found: 'Esta clave de API no existe. Puede que se haya eliminado.',
     session_not_found: 'Esta sesión no existe. Puede que se haya cerrado.',
     email_taken: 'Ya hay una cuenta con este correo electrónico.',
-    wrong_credentials: 'El correo electrónico o la contraseña no es correcto.',
+    wrong_credentials: 'El correo electrónico o la contraseña no son correctos.',
     login_banned: 'Esta cuenta está bloqueada.',
     login_unverified:
       'Verifica tu correo electrónico antes de iniciar sesión. Abre el enlace del correo que te enviamos o pide otro más abajo.',

@@ -34,7 +34,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
     second_factor_off: 'Les codes d’une application ne sont pas activés.',
     too_many_passkeys: 'Ce compte a trop de clés d’accès. Supprimez-en une qui ne sert plus.',
     invitation_not_found:
-      'Cette invitation n’est plus ouverte : elle a été acceptée, retirée ou remplacée par une plus récente, ou elle a expiré.',
+      'Cette invitation n’est plus ouverte : elle a été acceptée, retirée ou remplacée par une plus récente, ou elle a expiré.',
     provider_not_found: 'Ce fournisseur n’est pas associé, ou ce service ne le propose pas.',
     provider_unavailable:
       'Le fournisseur est injoignable pour le moment. Patientez un instant puis réessayez, ou connectez-vous autrement.',
@@ -74,10 +74,10 @@ export const createMessages = ({ plural }: Format): Messages => ({
     failed: 'Le service n’a pas pu traiter cette demande.',
     other: () => 'Cette valeur n’est pas valable.',
     badAddress: 'L’adresse de cette page n’est pas valable.',
-    badLink: (message) => `Le lien qui vous a conduit ici n’est pas valable : ${message}.`,
+    badLink: (message) => `Le lien qui vous a conduit ici n’est pas valable : ${message}.`,
     signedOut: 'Vous êtes déconnecté',
     sessionEnded: 'Votre session a pris fin, rien n’a donc été modifié.',
-    requestId: (id) => `Identifiant de la demande : ${id}`,
+    requestId: (id) => `Identifiant de la demande : ${id}`,
     oneField: 'Un champ doit être corrigé.',
     someFields: 'Certains champs doivent être corrigés.',
     notAllowed: 'Non autorisé',

@@ -53,9 +53,9 @@ export const fr: Texts = {
     backToSignIn: 'Retour à la connexion',
     createAccount: 'Créer le compte',
     register: 'Créer un compte',
-    forgotPassword: 'Mot de passe oublié ?',
-    noVerification: 'Pas d’e-mail de confirmation ?',
-    noEmail: 'Pas d’e-mail ?',
+    forgotPassword: 'Mot de passe oublié ?',
+    noVerification: 'Pas d’e-mail de confirmation ?',
+    noEmail: 'Pas d’e-mail ?',
     newEmail: 'Demander un nouvel e-mail',
     usePasskey: 'Utiliser une clé d’accès',
     continue: 'Continuer',
@@ -94,7 +94,7 @@ export const fr: Texts = {
     keyName: 'L’endroit où la clé est utilisée, par exemple un serveur ou un programme.',
     expires: 'Le dernier jour où la clé fonctionne (UTC). Laissez ce champ vide pour une clé sans expiration.',
     limit:
-      'La fréquence à laquelle les services acceptent la clé, par exemple 10/m : un nombre par s, m, h ou d. Laissez ce champ vide pour une clé sans limite propre.',
+      'La fréquence à laquelle les services acceptent la clé, par exemple 10/m : un nombre par s, m, h ou d. Laissez ce champ vide pour une clé sans limite propre.',
     scopes: 'Ce que la clé peut faire pour vous dans les services qui la vérifient.',
   },
 
@@ -104,7 +104,7 @@ export const fr: Texts = {
     about: (name) => `Ce service gère les comptes de ${name}.`,
     version: (version) => `Version ${version}`,
     developers: ({ explorer, reference, document }) =>
-      html`Pour les développeurs : ${explorer('explorateur de l’API')}, ${reference('référence')}, ${document('OpenAPI')}`,
+      html`Pour les développeurs : ${explorer('explorateur de l’API')}, ${reference('référence')}, ${document('OpenAPI')}`,
   },
 
   signIn: {
@@ -123,11 +123,11 @@ export const fr: Texts = {
     linkText: 'Le lien de votre e-mail contient un code valable une seule fois, pendant 15 minutes.',
     checkMail: 'Consultez votre messagerie',
   },
-  signOut: { title: 'Voulez-vous vous déconnecter ?', stay: 'Rester connecté' },
+  signOut: { title: 'Voulez-vous vous déconnecter ?', stay: 'Rester connecté' },
 
   register: {
     title: 'Créer un compte',
-    hasAccount: (signIn) => html`Vous avez déjà un compte ? ${signIn('Se connecter')}`,
+    hasAccount: (signIn) => html`Vous avez déjà un compte ? ${signIn('Se connecter')}`,
     done: 'Votre compte a été créé.',
     mailSent: (email) =>
       html`Nous avons envoyé un e-mail à <strong>${email}</strong>. Ouvrez le lien qu’il contient dans les 24 heures pour confirmer votre adresse, puis connectez-vous.`,
@@ -138,7 +138,7 @@ export const fr: Texts = {
     send: 'Envoyer le lien',
     noMail: 'Si aucun e-mail n’arrive d’ici quelques minutes, vérifiez vos courriers indésirables et l’adresse que vous avez saisie.',
     password: {
-      title: 'Mot de passe oublié ?',
+      title: 'Mot de passe oublié ?',
       text: 'Saisissez l’adresse e-mail de votre compte. Nous vous enverrons un lien pour choisir un nouveau mot de passe.',
       done: 'S’il existe un compte avec cette adresse, il recevra un e-mail contenant un lien. Le lien est valable 30 minutes.',
     },
@@ -150,7 +150,7 @@ export const fr: Texts = {
   },
   invitation: {
     title: 'Acceptez votre invitation',
-    welcome: (firstName, email) => html`Bienvenue, ${firstName} ! Choisissez un mot de passe pour votre compte <strong>${email}</strong>.`,
+    welcome: (firstName, email) => html`Bienvenue, ${firstName} ! Choisissez un mot de passe pour votre compte <strong>${email}</strong>.`,
     passkey: 'Créer plutôt une clé d’accès',
     closed: 'Demandez une nouvelle invitation à la personne qui vous a invité.',
   },
@@ -207,7 +207,7 @@ export const fr: Texts = {
     leaving: 'Supprimer votre compte',
     leavingText: 'Votre compte est supprimé avec ses sessions et ses clés API. Cette action est irréversible.',
     delete: 'Supprimer…',
-    deletion: (email) => html`Supprimer définitivement <strong>${email}</strong> ?`,
+    deletion: (email) => html`Supprimer définitivement <strong>${email}</strong> ?`,
     deleteAccount: 'Supprimer le compte',
     goodbye: 'Au revoir',
     deleted: 'Votre compte a été supprimé, avec ses sessions et ses clés API.',
@@ -241,20 +241,20 @@ export const fr: Texts = {
       }),
     fewCodesLeft: (count) =>
       format.plural(count, {
-        one: `Il reste ${count} code de secours. Demandez-en de nouveaux : sans téléphone ni codes de secours, seul un administrateur de ce service peut vous rendre l’accès.`,
-        other: `Il reste ${count} codes de secours. Demandez-en de nouveaux : sans téléphone ni codes de secours, seul un administrateur de ce service peut vous rendre l’accès.`,
+        one: `Il reste ${count} code de secours. Demandez-en de nouveaux : sans téléphone ni codes de secours, seul un administrateur de ce service peut vous rendre l’accès.`,
+        other: `Il reste ${count} codes de secours. Demandez-en de nouveaux : sans téléphone ni codes de secours, seul un administrateur de ce service peut vous rendre l’accès.`,
       }),
     renew: 'Obtenir de nouveaux codes de secours',
-    renewal: html`Obtenir de nouveaux codes de secours ? Les anciens ne fonctionneront plus.`,
+    renewal: html`Obtenir de nouveaux codes de secours ? Les anciens ne fonctionneront plus.`,
     turnOff: 'Désactiver',
-    turningOff: html`Désactiver les <strong>codes d’une application</strong> ? Vos codes de secours ne fonctionneront plus non plus, et votre mot de passe suffira pour vous connecter.`,
+    turningOff: html`Désactiver les <strong>codes d’une application</strong> ? Vos codes de secours ne fonctionneront plus non plus, et votre mot de passe suffira pour vous connecter.`,
     turnOn: 'Activer',
     setUpTitle: 'Configurer les codes d’une application',
     scan: 'Scannez le code QR',
     scanText:
       'Ouvrez une application d’authentification sur votre téléphone et scannez le code QR, ou saisissez la clé dans l’application. Saisissez ensuite le code qu’elle affiche. Rien ne change avant cela. Le code QR est valable 15 minutes.',
     qrCode: 'Code QR pour l’application',
-    key: (key) => html`Clé : ${key}`,
+    key: (key) => html`Clé : ${key}`,
     recovery: 'Vos codes de secours',
     recoveryNow: 'Enregistrez ces codes maintenant. Ils ne sont affichés qu’une fois.',
     recoveryText: (email, product) =>
@@ -277,7 +277,7 @@ export const fr: Texts = {
     footer: 'Une clé d’accès suffit pour vous connecter. Votre mot de passe fonctionne comme avant, sans demander de clé d’accès.',
     newTitle: 'Connectez-vous sans mot de passe',
     newText:
-      'Votre appareil garde la clé d’accès et l’ouvre avec le verrouillage de l’écran : une empreinte, un visage ou un code PIN. Elle ne fonctionne que sur ce site, si bien qu’un faux site ne peut pas vous la prendre.',
+      'Votre appareil garde la clé d’accès et l’ouvre avec le verrouillage de l’écran : une empreinte, un visage ou un code PIN. Elle ne fonctionne que sur ce site, si bien qu’un faux site ne peut pas vous la prendre.',
     create: 'Créer la clé d’accès',
     needsScript: 'La création d’une clé d’accès nécessite JavaScript.',
     nameText: 'Le nom que vous donnez à cette clé d’accès. Vous seul le voyez.',
@@ -285,7 +285,7 @@ export const fr: Texts = {
     removal: 'Supprimer cette clé d’accès',
     removalText:
       'Elle ne vous connectera plus. Supprimez-la aussi de votre appareil, car ce site ne peut pas le faire. Cette action est irréversible.',
-    removing: (name) => html`Supprimer définitivement <strong>${name}</strong> ?`,
+    removing: (name) => html`Supprimer définitivement <strong>${name}</strong> ?`,
   },
   providers: {
     title: 'Autres fournisseurs',
@@ -297,7 +297,7 @@ export const fr: Texts = {
       'Vous pouvez vous connecter avec chaque compte associé. Les codes d’une application sont demandés comme après votre mot de passe.',
     connect: 'Associer',
     disconnect: 'Dissocier',
-    disconnecting: (provider) => html`Dissocier <strong>${provider}</strong> ? Vous ne pourrez plus vous connecter avec ce compte.`,
+    disconnecting: (provider) => html`Dissocier <strong>${provider}</strong> ? Vous ne pourrez plus vous connecter avec ce compte.`,
     existing: 'Vous avez déjà un compte',
     existingText: (email, provider) =>
       html`Il existe déjà un compte avec l’adresse <strong>${email}</strong>. ${provider} n’y est pas encore associé.`,
@@ -307,7 +307,7 @@ export const fr: Texts = {
     otherTitle: (provider) => `Associer ${provider}`,
     other: (email, provider) => `Vous êtes connecté à un autre compte. Seul le titulaire de ${email} peut y associer ${provider}.`,
     otherAdvice: (email) => `Déconnectez-vous, puis connectez-vous en tant que ${email}.`,
-    question: (provider) => `Associer ${provider} ?`,
+    question: (provider) => `Associer ${provider} ?`,
     warning: (provider) => `Toute personne qui peut se connecter à ce compte ${provider} pourra se connecter à votre compte ici.`,
     withoutAddress: 'un compte sans adresse',
     yourAccount: 'Votre compte',
@@ -327,7 +327,7 @@ export const fr: Texts = {
     noneText: 'Vous n’êtes connecté nulle part.',
     footer: 'Si vous ne reconnaissez pas une session, fermez-la et changez votre mot de passe.',
     endOthers: 'Fermer toutes les autres sessions',
-    endingOthers: html`Fermer toutes vos sessions <strong>sauf celle-ci</strong> ? Vous devrez vous y reconnecter. Cette action est irréversible.`,
+    endingOthers: html`Fermer toutes vos sessions <strong>sauf celle-ci</strong> ? Vous devrez vous y reconnecter. Cette action est irréversible.`,
   },
 
   keys: {
@@ -341,9 +341,9 @@ export const fr: Texts = {
     noLimit: 'aucune',
     access: { full: 'complet', read: 'lecture', identify: 'identification' },
     accessChoices: {
-      identify: 'Identification : dit seulement qui vous êtes',
-      read: 'Lecture : aucune modification',
-      full: 'Complet : tout ce que vous pouvez faire',
+      identify: 'Identification : dit seulement qui vous êtes',
+      read: 'Lecture : aucune modification',
+      full: 'Complet : tout ce que vous pouvez faire',
     },
     none: 'Aucune clé API',
     noneText: 'Créez-en une pour chaque programme qui appelle l’API pour vous.',
@@ -379,17 +379,17 @@ export const fr: Texts = {
     deletionText:
       'Les programmes qui utilisent cette clé cessent aussitôt de fonctionner. Cette action est irréversible. Pour les arrêter un temps seulement, désactivez la clé.',
     delete: 'Supprimer',
-    deleting: (name) => html`Supprimer définitivement <strong>${name}</strong> ?`,
+    deleting: (name) => html`Supprimer définitivement <strong>${name}</strong> ?`,
     disable: 'Désactiver',
     enable: 'Activer',
   },
   use: {
     title: 'Utilisation',
     none: (days) => `Aucun service n’a vérifié cette clé au cours des ${days} derniers jours.`,
-    summary: (allowed, limited, days) => html`Autorisées : ${allowed}, limitées : ${limited}, en ${days} jours`,
-    day: (date, allowed, limited) => `${date} : ${allowed} autorisées, ${limited} limitées`,
+    summary: (allowed, limited, days) => html`Autorisées : ${allowed}, limitées : ${limited}, en ${days} jours`,
+    day: (date, allowed, limited) => `${date} : ${allowed} autorisées, ${limited} limitées`,
     label: (days) => `Utilisation pour chacun des ${days} derniers jours`,
-    highest: (count) => `maximum : ${count}`,
+    highest: (count) => `maximum : ${count}`,
     numbers: 'Chiffres',
     heads: { day: 'Jour (UTC)', allowed: 'Autorisées', limited: 'Limitées' },
   },
