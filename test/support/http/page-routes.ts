@@ -1,5 +1,6 @@
 import type { FastifyContextConfig } from 'fastify'
 import type { Access } from '../../../src/http/pipeline/declarations.ts'
+import { CONSOLE_TEXTS, labelText } from '../../../src/http/web/texts/texts.ts'
 import type { ApiRoute } from './api-routes.ts'
 
 /** Where to add a page, for the messages of tests. */
@@ -25,6 +26,7 @@ export const PAGE_ROUTES: Readonly<Record<string, PageRoute>> = {
   'POST /account/': { access: 'user' },
   'POST /account/confirm': { access: 'user', asks: 'to open this page', factor: 'never' },
   'POST /account/delete': { access: 'user', asks: EACH_TIME },
+  'POST /account/language': { access: 'user' },
   'POST /account/email': { access: 'user', asks: 'to change your address' },
   'GET /account/connect': { access: 'public' },
   'GET /account/connect/confirm': { access: 'user' },
@@ -145,7 +147,9 @@ export function describePage({ access, asksForPassword, worksWithoutFactor }: Fa
   return {
     access,
     ...(asksForPassword === 'in-form' && { asks: EACH_TIME }),
-    ...(typeof asksForPassword === 'object' && { asks: `to ${asksForPassword.to}${asksForPassword.when ? ', for some' : ''}` }),
+    ...(typeof asksForPassword === 'object' && {
+      asks: `to ${labelText(asksForPassword.to, CONSOLE_TEXTS)}${asksForPassword.when ? ', for some' : ''}`,
+    }),
     ...(worksWithoutFactor && { factor: worksWithoutFactor === 'setup' ? 'setup' : 'never' }),
   }
 }

@@ -32,7 +32,7 @@ type Retried = {
 
 /** The profile of the caller: name, language, address, and leaving. */
 export function accountProfileRoutes({ get, post }: PageRoutes, parts: PageParts): void {
-  const { site, cookies, users, selfDeletion, pageLimiter, setLanguage } = parts
+  const { site, cookies, users, selfDeletion, pageLimiter } = parts
   // Where there is one language only, there is nothing to choose.
   const choices = site.languages.map((language) => [language, TEXTS[language].languageName] as const)
 
@@ -48,12 +48,12 @@ export function accountProfileRoutes({ get, post }: PageRoutes, parts: PageParts
     },
   })
 
-  if (setLanguage !== undefined && choices.length > 1)
+  if (choices.length > 1)
     post('/language', {
       asksForPassword: false,
       fields: { language: { schema: Type.Enum([...site.languages]) } },
       async handle({ body, actor }) {
-        await setLanguage(actor, body.language)
+        await users.edit(actor, actor.caller.user.id, { language: body.language })
         return { to: '/account/', notice: 'language-saved' }
       },
     })
@@ -87,7 +87,7 @@ export function accountProfileRoutes({ get, post }: PageRoutes, parts: PageParts
 
   function profilePage(texts: Texts, user: User, { name, email, deletion }: Retried = {}): Page {
     const content = html`${nameCard(texts, user, name ?? formOf(texts, NAME_FIELDS))}
-${setLanguage !== undefined && choices.length > 1 ? languageCard(texts) : undefined}${emailCard(texts, user, email ?? formOf(texts, EMAIL))}
+${choices.length > 1 ? languageCard(texts) : undefined}${emailCard(texts, user, email ?? formOf(texts, EMAIL))}
 ${site.hasSelfDeletion ? leavingCard(texts, user, deletion) : undefined}`
     return { title: texts.navigation.profile, content, actions: toFrontend(site, texts) }
   }

@@ -26,8 +26,6 @@ import type { ProductData } from '../../../domain/users/user-data.service.ts'
 import type { UserDirectory } from '../../../domain/users/user-directory.service.ts'
 import type { Users } from '../../../domain/users/users.service.ts'
 import type { WebhookAdministration } from '../../../domain/webhooks/webhook-administration.service.ts'
-import type { Actor } from '../../../model/caller.ts'
-import type { Language } from '../../../model/language.ts'
 import type { KeptMails } from '../../../model/mail.ts'
 import type { Cookies } from './cookies.ts'
 import type { createPageRoutes } from './page-routes.ts'
@@ -99,8 +97,6 @@ export type PageViews = {
   readonly activity: Pick<ActivityLog, 'lastDay'>
   /** The scopes that new keys may have; undefined where the settings list none. */
   readonly keyScopes: readonly string[] | undefined
-  /** Keeps the language that somebody has chosen for their account. */
-  readonly setLanguage?: ((actor: Actor, language: Language) => Promise<void>) | undefined
 }
 
 /** Declares the pages of one area. */

@@ -76,10 +76,11 @@ const PAGES: Readonly<Record<PageArea, readonly ((pages: PageRoutes, parts: Page
 
 /** The console and the account pages: builds what they share, then adds their routes. */
 export function createWebsite(options: WebsiteOptions, services: PageServices, now: () => number) {
-  const { examine, settings, keptMails, sendTestMail, activity, keyScopes, setLanguage, firstAdminToken } = options
-  const site = createSite(options, createSiteAssets(options.brand), now)
+  const { examine, settings, keptMails, sendTestMail, activity, keyScopes, firstAdminToken } = options
+  const languageOfAccount = async (userId: number) => (await services.users.details(userId)).language
+  const site = createSite({ ...options, languageOfAccount }, createSiteAssets(options.brand), now)
   const cookies = createCookies({ isSecure: site.isSecure, keys: deriveKeys(options.secrets, 'page-secrets'), now })
-  const parts: PageParts = { ...services, examine, settings, keptMails, sendTestMail, activity, keyScopes, setLanguage, site, cookies }
+  const parts: PageParts = { ...services, examine, settings, keptMails, sendTestMail, activity, keyScopes, site, cookies }
   /** What the pipeline needs for the pages. */
   const steps: PageSteps = { isSecure: site.isSecure, readCookie: cookies.readSession, requireRecentPassword: createRecentPassword(parts) }
   return {

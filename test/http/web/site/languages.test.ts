@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions } from 'fastify'
 import { TEXTS } from '../../../../src/http/web/texts/texts.ts'
-import type { Actor as Caller } from '../../../../src/model/caller.ts'
-import { ALL_LANGUAGES, type Language } from '../../../../src/model/language.ts'
+import { ALL_LANGUAGES } from '../../../../src/model/language.ts'
 import { html, renderHtml } from '../../../../src/shared/html.ts'
 import { admin, keyHolder, member } from '../../../support/app/actors.ts'
 import { secondApp, startApp } from '../../../support/app/start-app.ts'
@@ -146,15 +145,8 @@ test('400, 422, 303: a refused form and the notice after a change are in the lan
 })
 
 test('200: the language of the account comes before that of the browser, and its owner chooses it on the profile page', async (t) => {
-  const service = await startApp(t)
-  const chosen = new Map<number, Language>()
-  const config = {
-    ...service.config,
-    languages: ['en', 'de'] as const,
-    languageOfAccount: async (userId: number) => chosen.get(userId),
-    setLanguage: async ({ caller }: Caller, language: Language) => void chosen.set(caller.user.id, language),
-  }
-  const app = await secondApp(t, { config, clock: service.clock })
+  const service = await startApp(t, { env: { LANGUAGES: 'en,de' } })
+  const { app } = service
   const cookie = sessionCookie(await app.inject(submit('/account/sign-in', credentials(await member(service)))))
   const profile = () => app.inject(speaking('en', visit('/account/', cookie)))
   assert.match((await profile()).body, /<option value="en" selected>English<\/option>\s*<option value="de">Deutsch<\/option>/)
@@ -162,9 +154,7 @@ test('200: the language of the account comes before that of the browser, and its
   assert.match((await profile()).body, /<html lang="de">[\s\S]*<option value="de" selected>Deutsch<\/option>/)
   assert.equal((await app.inject(submit('/account/language', { language: 'fr' }, cookie))).statusCode, 422)
   assert.equal((await profile()).headers['content-language'], 'de')
-  const alone = await secondApp(t, { config: { ...config, languages: ['en'] as const }, clock: service.clock } as Parameters<
-    typeof secondApp
-  >[1])
+  const alone = await secondApp(t, { config: { ...service.config, languages: ['en'] }, clock: service.clock })
   const page = await alone.inject(speaking('de', visit('/account/', cookie)))
   assert.match(page.body, /<html lang="en">/)
   assert.doesNotMatch(page.body, /name="language"/)
