@@ -23,7 +23,10 @@ export async function addPasskey(page: Page, url: string, name: string): Promise
   await page.getByRole('link', { name: 'Add a passkey' }).click()
   await page.getByLabel('Name').fill(name)
   await page.getByRole('button', { name: 'Create passkey' }).click()
-  await page.getByText('The passkey has been added.').waitFor()
+  const added = page.getByText('The passkey has been added.')
+  const problem = page.getByRole('alert')
+  await added.or(problem).first().waitFor()
+  if (!(await added.isVisible())) throw new Error(`the passkey was not added: ${await page.locator('main').innerText()}`)
 }
 
 /** The authenticator of these tests chooses for the person, so that the email field would sign in before the button is pressed. */
