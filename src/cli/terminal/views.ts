@@ -28,8 +28,8 @@ export const USER_FORMAT: Format<User> = {
 export const SHOWN_USER_FORMAT: Format<User & Pick<OwnAccount, 'language'> & { readonly factors: Factors }> = {
   columns: {
     ...USER_FORMAT.columns,
-    'SECOND FACTOR': ({ factors }) => factorText(factors),
     LANGUAGE: ({ language }) => language ?? '',
+    'SECOND FACTOR': ({ factors }) => factorText(factors),
   },
   json: ({ factors, language, ...user }) => ({ ...USER.toJson(user), second_factor: factorsJson(factors), language: language ?? null }),
 }
