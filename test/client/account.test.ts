@@ -19,7 +19,7 @@ test('me() has the details of the account', async (t) => {
   const { service, mia, client } = await loggedIn(t)
   const { email, firstName, lastName, id } = mia
   const createdAt = new Date(service.clock.now()).toISOString()
-  const state = { role: 'user', banned: false, verified: true, createdAt, secondFactor: false, language: null }
+  const state = { role: 'user', banned: false, verified: true, createdAt, secondFactor: false }
   assert.deepEqual(await client.me(), { email, firstName, lastName, id, ...state })
 })
 

@@ -337,10 +337,10 @@ export interface components {
       /** @description Whether the user has codes of an app or a passkey. */
       second_factor?: boolean;
       /**
-       * @description The language of pages and mails; null if none is known.
-       * @enum {string|null}
+       * @description The language of pages and mails, if one is known.
+       * @enum {unknown}
        */
-      language?: "en" | "de" | "fr" | "es" | null;
+      language?: "en" | "de" | "fr" | "es";
     };
     /** @description A passkey of an account. */
     Passkey: {

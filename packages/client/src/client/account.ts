@@ -6,7 +6,7 @@ import type { Change } from './changes.ts'
 import type { TokenStorage } from './tokens.ts'
 
 /** The account of the user who is logged in. */
-export type Account = Camel<Required<Schemas['OwnAccount']>>
+export type Account = Camel<Required<Omit<Schemas['OwnAccount'], 'language'>> & Pick<Schemas['OwnAccount'], 'language'>>
 export type Profile = Camel<Schemas['Profile']>
 export type ProfileChanges = Pick<Camel<Schemas['UserEdit']>, 'firstName' | 'lastName' | 'language'>
 export type PasswordChange = Camel<Schemas['PasswordChange']>

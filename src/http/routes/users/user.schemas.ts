@@ -10,7 +10,6 @@ import {
   integer,
   LastName,
   NewPassword,
-  nullable,
   type Static,
   Type,
   text,
@@ -136,9 +135,7 @@ export const OwnAccountView = Type.Object(
     verified: Type.Optional(STATE_FIELDS.verified),
     created_at: Type.Optional(text('When the account was created, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' })),
     second_factor: Type.Optional(flag('Whether the user has codes of an app or a passkey.', false)),
-    language: Type.Optional(
-      nullable(Type.Enum([...ALL_LANGUAGES], { description: 'The language of pages and mails; null if none is known.' })),
-    ),
+    language: Type.Optional(Type.Enum([...ALL_LANGUAGES], { description: 'The language of pages and mails, if one is known.' })),
   },
   { title: 'OwnAccount', description: 'What users see of their own account.' },
 )
@@ -156,7 +153,10 @@ export const FoundUsersView = Type.Object(
 export const UserOrUsersView = Type.Union([Type.Array(UserView), UserView])
 
 export const profileView = PROFILE.toJson satisfies (user: User) => Static<typeof ProfileView>
-export const ownAccountView = OWN_ACCOUNT.toJson satisfies (account: OwnAccount) => Static<typeof OwnAccountView>
+export function ownAccountView(account: OwnAccount): Static<typeof OwnAccountView> {
+  const { language, ...rest } = OWN_ACCOUNT.toJson(account)
+  return language === null ? rest : { ...rest, language }
+}
 export const userView = USER.toJson satisfies (user: User) => Static<typeof UserView>
 
 export function toUserSearch({ search_term, field, exact_match, page, size }: Static<typeof SearchQuery>): UserSearch {

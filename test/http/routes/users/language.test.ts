@@ -84,14 +84,14 @@ async function ownAccount(t: ContractContext, options: StartOptions = {}) {
 test('200: the owner changes the language and removes it, and the profile has the same fields as before', async (t) => {
   const { service, mia, put, shown } = await ownAccount(t)
   const profile = { email: mia.email, first_name: 'Mia', last_name: 'Muster' }
-  assert.equal(await shown(), null)
+  assert.equal(await shown(), undefined)
   const changed = await put({ language: 'fr' })
   assert.deepEqual([changed.statusCode, changed.json(), await shown()], [200, profile, 'fr'])
   assert.deepEqual((await service.app.inject({ url: '/users/me', headers: mia.headers })).json(), profile)
   assert.equal((await put({ first_name: 'Maria' })).statusCode, 200)
   assert.equal(await shown(), 'fr', 'another change leaves it')
   assert.equal((await put({ language: null })).statusCode, 200)
-  assert.equal(await shown(), null)
+  assert.equal(await shown(), undefined)
 })
 
 test('422: a language that LANGUAGES does not name, and the account keeps its own', async (t) => {
