@@ -5,6 +5,7 @@ import { Type } from '../../validation/schema.ts'
 import { askedForm, badge, emptyState, mainCell, splitCard, tableCard } from '../site/elements/cards.ts'
 import { actionForm, type Form, formOf } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
+import type { Notice } from '../site/messages.ts'
 import { namePair, PERSON_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
@@ -47,23 +48,20 @@ export function consoleInvitationsRoutes({ get, post }: PageRoutes, { site, invi
     },
   })
 
-  post('/users/invite/:id/resend', {
-    asksForPassword: false,
-    params: InvitationPath,
-    async handle({ params, actor }) {
-      await invitations.resend(actor, params.id)
-      return { to: PATH, notice: 'invitation-resent' }
-    },
-  })
+  action('resend', invitations.resend, 'invitation-resent')
+  action('withdraw', invitations.withdraw, 'invitation-withdrawn')
 
-  post('/users/invite/:id/withdraw', {
-    asksForPassword: false,
-    params: InvitationPath,
-    async handle({ params, actor }) {
-      await invitations.withdraw(actor, params.id)
-      return { to: PATH, notice: 'invitation-withdrawn' }
-    },
-  })
+  /** A button that changes an invitation and leads back to the list. */
+  function action(name: string, change: (actor: Actor, id: number) => Promise<unknown>, notice: Notice): void {
+    post(`/users/invite/:id/${name}`, {
+      asksForPassword: false,
+      params: InvitationPath,
+      async handle({ params, actor }) {
+        await change(actor, params.id)
+        return { to: PATH, notice }
+      },
+    })
+  }
 
   function list(open: readonly Invitation[]): Html {
     const now = site.now()
