@@ -73,12 +73,13 @@ export function userPage(site: Site, viewer: Viewer, details: UserDetails): Page
   }
   const allEvents = html`<a href="${site.root}/console/audit?target=${user.id}">All events about this user</a>`
   const allMails = html`<a href="${site.root}/console/mail${queryText({ to: user.email })}">All mail to this address</a>`
+  const mail = { title: 'Mail', empty: NO_MAIL, header: actionForm(`${base}/send-reset`, 'Send password reset', 'small') }
   const content = html`${profile(user, factors, site.now())}
 ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sessions })}
 ${keysCard(keys.items, { ...list, footer: footers.keys })}
 ${useCard(CONSOLE_TEXTS, use, `No service has checked the API keys of this user in the last ${use.length} days.`)}
 ${plan && planCard(`${base}/plan`, plan.plan, plan.names, refused.plan)}
-${historyCard(mails, site.now(), { title: 'Mail', empty: NO_MAIL, footer: stepsFooter({ on: mails.length === 0 ? undefined : allMails }) })}
+${historyCard(mails, site.now(), { ...mail, footer: stepsFooter({ on: mails.length === 0 ? undefined : allMails }) })}
 ${dataCard(`${base}/data`, data, refused.data)}
 ${eventsCard(site.root, events, { emails, footer: stepsFooter({ on: allEvents }) })}
 ${factors.totp || factors.passkeys > 0 ? resetCard(base, user.email) : undefined}
@@ -108,7 +109,6 @@ function actionsFor(base: string, user: User, viewer: Viewer): Html {
       })
   return html`<a class="button" href="${base}/edit">Edit</a>${user.verified ? '' : actionForm(`${base}/verify`, 'Verify')}
 ${roleForm(base, user)}
-${actionForm(`${base}/send-reset`, 'Send password reset')}
 ${user.id === viewer.user.id ? '' : ban}`
 }
 

@@ -38,8 +38,8 @@ test('200: the page shows the profile, the sessions and the keys of a user, with
   const base = `/console/users/${mia.id}`
   assert.deepEqual(buttonsOf(page.body).slice(1), [
     `Verify ${base}/verify`,
-    `Send password reset ${base}/send-reset`,
     `Disable ${base}/keys/${keyId}/disable`,
+    `Send password reset ${base}/send-reset`,
   ])
   const text = textOf(page)
   assert.match(
