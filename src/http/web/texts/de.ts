@@ -389,7 +389,6 @@ export const de: Texts = {
     summary: (allowed, limited, days) => html`${allowed} zugelassen, ${limited} begrenzt in ${days} Tagen`,
     day: (date, allowed, limited) => `${date}: ${allowed} zugelassen, ${limited} begrenzt`,
     label: (days) => `Nutzung an jedem der letzten ${days} Tage`,
-    highest: (count) => `Höchstwert: ${count}`,
     numbers: 'Zahlen',
     heads: { day: 'Tag (UTC)', allowed: 'Zugelassen', limited: 'Begrenzt' },
   },

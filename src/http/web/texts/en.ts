@@ -384,7 +384,6 @@ export const en = {
     summary: (allowed: Html, limited: Html, days: number) => html`${allowed} allowed, ${limited} limited in ${days} days`,
     day: (date: string, allowed: string, limited: string) => `${date}: ${allowed} allowed, ${limited} limited`,
     label: (days: number) => `Use on each of the last ${days} days`,
-    highest: (count: string) => `highest: ${count}`,
     numbers: 'Numbers',
     heads: { day: 'Day (UTC)', allowed: 'Allowed', limited: 'Limited' },
   },

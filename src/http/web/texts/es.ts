@@ -384,7 +384,6 @@ export const es: Texts = {
     summary: (allowed, limited, days) => html`Permitidas: ${allowed}, limitadas: ${limited}, en ${days} días`,
     day: (date, allowed, limited) => `${date}: ${allowed} permitidas, ${limited} limitadas`,
     label: (days) => `Uso en cada uno de los últimos ${days} días`,
-    highest: (count) => `máximo: ${count}`,
     numbers: 'Cifras',
     heads: { day: 'Día (UTC)', allowed: 'Permitidas', limited: 'Limitadas' },
   },

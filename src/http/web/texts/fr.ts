@@ -389,7 +389,6 @@ export const fr: Texts = {
     summary: (allowed, limited, days) => html`Autorisées : ${allowed}, limitées : ${limited}, en ${days} jours`,
     day: (date, allowed, limited) => `${date} : ${allowed} autorisées, ${limited} limitées`,
     label: (days) => `Utilisation pour chacun des ${days} derniers jours`,
-    highest: (count) => `maximum : ${count}`,
     numbers: 'Chiffres',
     heads: { day: 'Jour (UTC)', allowed: 'Autorisées', limited: 'Limitées' },
   },

@@ -71,6 +71,10 @@ test('200: the chart of a key and of an account has a table with the same number
       const parts = [allowed, limited].filter((value) => value > 0).map((value) => Number(((value / highest) * 120).toFixed(1)))
       assert.deepEqual(heights, parts, path)
     }
+    // The scale has the highest number, its half and zero.
+    const [, scale = ''] = /id="use-chart"><div class="scale" aria-hidden="true">(.*?)<\/div>/s.exec(page.body) ?? []
+    const marks = [...scale.matchAll(/<span>([\d,]+)<\/span>/g)].flatMap(([, mark]) => numbers(mark))
+    assert.deepEqual(marks, [highest, highest / 2, 0], path)
     assert.match(
       textOf(page),
       new RegExp(`${path.startsWith('/account') ? '2,500 allowed, 600' : '3,500 allowed, 600'} limited in 30 days`),

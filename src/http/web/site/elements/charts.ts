@@ -15,17 +15,34 @@ const WIDTH = 600
 const HEIGHT = 120
 const GAP = 0.25
 
+/** The values at the left of a chart, from the top down. */
+function scaleOf(marks: readonly string[]): Html {
+  return html`<div class="scale" aria-hidden="true">${marks.map((mark) => html`<span>${mark}</span>`)}</div>`
+}
+
+/** The scale of whole numbers, and its lines. The half of an odd number is left out. */
+function countAxis(highest: number, height: number, numberText: (count: number) => string): { readonly scale: Html; readonly lines: Html } {
+  const marks = [...new Set([highest, highest / 2, 0])].filter(Number.isInteger)
+  const lines = marks.filter((mark) => mark > 0).map((mark) => height * (1 - mark / highest))
+  return {
+    scale: scaleOf(marks.map(numberText)),
+    lines: html`<g>${lines.map((y) => html`<line x2="${WIDTH}" y1="${y}" y2="${y}"/>`)}</g>`,
+  }
+}
+
 /** A bar for each day, made by the server, with the same numbers in a table. The keyboard scrolls the table. */
 export function barChart({ label, unit, bars }: BarChart): Html {
-  const highest = Math.max(1, ...bars.map(({ value }) => value))
+  const top = Math.max(0, ...bars.map(({ value }) => value))
+  const { scale, lines } = countAxis(top, HEIGHT, numberOf)
+  const highest = Math.max(1, top)
   const step = WIDTH / Math.max(1, bars.length)
   const shapes = bars.map(({ at, value }, place) => {
     const height = (value / highest) * HEIGHT
     const [x, y, width] = [place * step, HEIGHT - height, step * (1 - GAP)].map((length) => length.toFixed(1))
     return html`<rect x="${x ?? ''}" y="${y ?? ''}" width="${width ?? ''}" height="${height.toFixed(1)}" rx="2"><title>${dateText(at)}: ${numberOf(value)} ${unit}</title></rect>`
   })
-  return html`<figure class="chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${shapes}</svg>
-<figcaption><span>${dateText(bars[0]?.at ?? 0)}</span><span>highest: ${numberOf(Math.max(0, ...bars.map(({ value }) => value)))}</span><span>${dateText(bars.at(-1)?.at ?? 0)}</span></figcaption></figure>
+  return html`<figure class="chart axes">${scale}<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${lines}${shapes}</svg>
+<figcaption><span>${dateText(bars[0]?.at ?? 0)}</span><span>${dateText(bars.at(-1)?.at ?? 0)}</span></figcaption></figure>
 <details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr><th scope="col">Day</th><th scope="col">Number</th></tr></thead><tbody>
 ${bars.toReversed().map(({ at, value }) => html`<tr><td>${dateText(at)}</td><td>${numberOf(value)}</td></tr>`)}
 </tbody></table></div></details>`
@@ -58,7 +75,7 @@ export function timeChart({ id, title, summary, startsAt, scale, layers }: TimeC
   const highest = Math.max(0, ...layers.flatMap(({ values }) => values))
   const marks = [...new Set([highest, highest / 2, 0].map(scale))]
   const times = Array.from({ length: TIME_MARKS }, (_, n) => startsAt + (n * DAY_MS) / TIME_MARKS)
-  return html`<figure class="chart axes"><div class="scale" aria-hidden="true">${marks.map((mark) => html`<span>${mark}</span>`)}</div><svg viewBox="0 0 ${count} ${TIME_HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title ${id}-desc"><title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc><g><line x2="${count}"/><line x2="${count}" y1="${TIME_HEIGHT / 2}" y2="${TIME_HEIGHT / 2}"/></g>${paths}</svg>
+  return html`<figure class="chart axes">${scaleOf(marks)}<svg viewBox="0 0 ${count} ${TIME_HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title ${id}-desc"><title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc><g><line x2="${count}"/><line x2="${count}" y1="${TIME_HEIGHT / 2}" y2="${TIME_HEIGHT / 2}"/></g>${paths}</svg>
 <figcaption>${times.map((at) => html`<span>${clockText(at)}</span>`)}<span>now</span></figcaption></figure>`
 }
 
@@ -78,6 +95,7 @@ export function useChart({ format, use }: Texts, { id, days }: { readonly id: st
   const { numberOf } = format
   const dateOf = (day: number) => format.dateText(startOfDay(day))
   const highest = Math.max(1, ...days.map(({ allowed, limited }) => allowed + limited))
+  const { scale, lines } = countAxis(highest, USE_HEIGHT, numberOf)
   const step = WIDTH / Math.max(1, days.length)
   const shapes = days.map(({ day, allowed, limited }, place) => {
     const [whole, part] = [((allowed + limited) / highest) * USE_HEIGHT, (limited / highest) * USE_HEIGHT]
@@ -91,9 +109,8 @@ export function useChart({ format, use }: Texts, { id, days }: { readonly id: st
   })
   const [first, last] = [days[0]?.day ?? 0, days.at(-1)?.day ?? 0]
   const label = use.label(days.length)
-  const highestDay = Math.max(0, ...days.map(({ allowed, limited }) => allowed + limited))
-  return html`<figure class="chart" id="${id}"><svg viewBox="0 0 ${WIDTH} ${USE_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${shapes}</svg>
-<figcaption><span>${dateOf(first)}</span><span>${use.highest(numberOf(highestDay))}</span><span>${dateOf(last)}</span></figcaption></figure>
+  return html`<figure class="chart axes" id="${id}">${scale}<svg viewBox="0 0 ${WIDTH} ${USE_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">${lines}${shapes}</svg>
+<figcaption><span>${dateOf(first)}</span><span>${dateOf(last)}</span></figcaption></figure>
 <details class="numbers"><summary>${use.numbers}</summary><div class="scroll" tabindex="0" role="region" aria-label="${label}"><table><thead><tr><th scope="col">${use.heads.day}</th><th scope="col">${use.heads.allowed}</th><th scope="col">${use.heads.limited}</th></tr></thead><tbody>
 ${days.toReversed().map(({ day, allowed, limited }) => html`<tr><td>${dateOf(day)}</td><td>${numberOf(allowed)}</td><td>${numberOf(limited)}</td></tr>`)}
 </tbody></table></div></details>`
