@@ -4,7 +4,7 @@ import { durationIn, pluralIn, timeIn } from './formats.ts'
 const plural = pluralIn('de')
 const FINE = 'Wenn du das selbst warst oder darum gebeten hast, musst du nichts tun.'
 const INTRUDER =
-  'Wenn du es nicht warst: Ändere sofort dein Passwort. Das beendet alle anderen Sitzungen. Prüfe dann, womit man sich an deinem Konto anmelden kann.'
+  'Wenn du es nicht warst: Ändere sofort dein Passwort. Das beendet alle anderen Sitzungen. Prüfe dann, womit man sich bei deinem Konto anmelden kann.'
 
 export const DE: MailTexts = {
   duration: durationIn('de'),
@@ -27,7 +27,7 @@ export const DE: MailTexts = {
       intro: ({ title, email }) =>
         `Willkommen bei ${title}. Um dein Konto zu aktivieren, öffne den Link unten und bestätige, dass ${email} deine Adresse ist.`,
       action: 'E-Mail-Adresse bestätigen',
-      note: 'Wenn du dieses Konto nicht angelegt hast, ignoriere diese E-Mail. Ohne den Link kann das Konto nicht verwendet werden.',
+      note: 'Wenn du dieses Konto nicht erstellt hast, ignoriere diese E-Mail. Ohne den Link kann das Konto nicht verwendet werden.',
     },
     reset: {
       subject: ({ title }) => `Setze dein Passwort für ${title} zurück`,
@@ -93,12 +93,12 @@ export const DE: MailTexts = {
       ],
     },
     key_leaked: {
-      subject: ({ title }) => `Ein API-Schlüssel deines Kontos bei ${title} wurde öffentlich gefunden`,
-      heading: 'Ein API-Schlüssel wurde öffentlich gefunden',
+      subject: ({ title }) => `Ein API-Schlüssel deines Kontos bei ${title} ist öffentlich aufgetaucht`,
+      heading: 'Ein API-Schlüssel ist öffentlich aufgetaucht',
       intro: ({ title, email, time }) =>
-        `Ein API-Schlüssel des Kontos mit der Adresse ${email} bei ${title} wurde öffentlich gefunden, am ${time} gemeldet und deaktiviert. Programme, die ihn verwenden, werden abgewiesen.`,
+        `Ein API-Schlüssel des Kontos mit der Adresse ${email} bei ${title} ist öffentlich aufgetaucht. Er wurde am ${time} gemeldet und deaktiviert. Programme, die ihn verwenden, werden abgewiesen.`,
       notes: () => [
-        'Erstelle für Programme, die einen Schlüssel brauchen, einen neuen und halte ihn aus öffentlichen Dateien heraus. Es genügt nicht, den alten am Fundort zu löschen: Es kann Kopien geben.',
+        'Erstelle für Programme, die einen Schlüssel brauchen, einen neuen und halte ihn aus öffentlichen Dateien heraus. Den alten am Fundort zu löschen genügt nicht: Es kann Kopien geben.',
         'Prüfe, was mit dem Schlüssel gemacht wurde. Wenn du ihn nicht kennst, lösche ihn und ändere dein Passwort.',
       ],
     },

@@ -3,7 +3,7 @@ import { durationIn, type Names, type NamesAndTime, type Notes } from './formats
 
 const FINE = 'If you did this, or asked for it, there is nothing to do.'
 const INTRUDER =
-  'If it was not you: change your password at once, which ends all other sessions, and check what your account can be opened with.'
+  'If it was not you: change your password at once, which ends all other sessions, and check which ways there are to sign in to your account.'
 
 /** Every text of a mail that its reader sees. The other languages have the same entries. */
 export const EN = {
@@ -69,7 +69,7 @@ export const EN = {
         `The password of the ${title} account with the address ${email} was changed on ${time}.`,
       notes: (_: Names): Notes => [
         FINE,
-        'If it was not you: request a password reset where you log in, which ends all sessions of the account. Then delete API keys that you do not know.',
+        'If it was not you: request a password reset where you sign in, which ends all sessions of the account. Then delete API keys that you do not know.',
       ],
     },
     email_changed: {

@@ -3,7 +3,7 @@ import { durationIn, timeIn } from './formats.ts'
 
 const FINE = 'Si has sido tú, o si lo has solicitado, no tienes que hacer nada.'
 const INTRUDER =
-  'Si no has sido tú: cambia tu contraseña de inmediato, con lo que se cierran todas las demás sesiones, y comprueba con qué se puede acceder a tu cuenta.'
+  'Si no has sido tú: cambia tu contraseña de inmediato, con lo que se cierran todas las demás sesiones, y comprueba de qué formas se puede iniciar sesión en tu cuenta.'
 
 export const ES: MailTexts = {
   duration: durationIn('es'),
@@ -20,11 +20,11 @@ export const ES: MailTexts = {
   keyWithPrefix: (prefix) => `una clave que empieza por ${prefix}`,
   mails: {
     verify: {
-      subject: ({ title }) => `Verifica tu dirección de correo para ${title}`,
-      heading: 'Verifica tu dirección de correo',
+      subject: ({ title }) => `Verifica tu correo electrónico para ${title}`,
+      heading: 'Verifica tu correo electrónico',
       intro: ({ title, email }) =>
         `Te damos la bienvenida a ${title}. Para activar tu cuenta, abre el enlace de abajo y confirma que ${email} es tu dirección.`,
-      action: 'Verificar la dirección de correo',
+      action: 'Verificar el correo electrónico',
       note: 'Si no has creado esta cuenta, ignora este correo. La cuenta no se puede usar sin el enlace.',
     },
     reset: {
@@ -36,18 +36,18 @@ export const ES: MailTexts = {
       note: 'Si no lo has solicitado, ignora este correo. Tu contraseña no cambiará. No compartas el enlace con nadie.',
     },
     email_change: {
-      subject: ({ title }) => `Confirma tu nueva dirección de correo para ${title}`,
-      heading: 'Confirma tu nueva dirección de correo',
+      subject: ({ title }) => `Confirma tu correo electrónico nuevo para ${title}`,
+      heading: 'Confirma tu correo electrónico nuevo',
       intro: ({ title, email }) =>
         `Hemos recibido una solicitud para usar ${email} como dirección de una cuenta de ${title}. Abre el enlace de abajo para confirmar que es tu dirección.`,
-      action: 'Confirmar la dirección de correo',
+      action: 'Confirmar el correo electrónico',
       note: 'Si no lo has solicitado, ignora este correo y no abras el enlace. Sin él, ninguna cuenta usará tu dirección.',
     },
     sign_in: {
       subject: ({ title }) => `Tu código para iniciar sesión en ${title}`,
       heading: 'Tu código para iniciar sesión',
       intro: ({ title, email }) =>
-        `Hemos recibido una solicitud para iniciar sesión en ${title} como ${email}. Introduce este código donde has pedido iniciar sesión, o abre el enlace:`,
+        `Hemos recibido una solicitud para iniciar sesión en ${title} como ${email}. Escribe este código donde has pedido iniciar sesión, o abre el enlace:`,
       action: 'Iniciar sesión',
       note: 'Si no lo has solicitado, ignora este correo. Nadie puede iniciar sesión sin el código o el enlace. No los compartas con nadie.',
     },
@@ -71,8 +71,8 @@ export const ES: MailTexts = {
       ],
     },
     email_changed: {
-      subject: ({ title }) => `Se ha cambiado la dirección de correo de tu cuenta de ${title}`,
-      heading: 'Se ha cambiado tu dirección de correo',
+      subject: ({ title }) => `Se ha cambiado el correo electrónico de tu cuenta de ${title}`,
+      heading: 'Se ha cambiado tu correo electrónico',
       intro: ({ title, email, time }) =>
         `La cuenta de ${title} con la dirección ${email} pasó a tener otra dirección el ${time}. Este es el último correo sobre ella que recibirás en esta dirección.`,
       notes: ({ title }) => [
@@ -91,10 +91,10 @@ export const ES: MailTexts = {
       ],
     },
     key_leaked: {
-      subject: ({ title }) => `Se ha encontrado una clave de API de tu cuenta de ${title} en un lugar público`,
-      heading: 'Se ha encontrado una clave de API en un lugar público',
+      subject: ({ title }) => `Se ha encontrado una clave de API de tu cuenta de ${title} expuesta públicamente`,
+      heading: 'Se ha encontrado una clave de API expuesta públicamente',
       intro: ({ title, email, time }) =>
-        `Una clave de API de la cuenta de ${title} con la dirección ${email} se encontró en un lugar público, se notificó el ${time} y se desactivó. Los programas que la usan ya no tienen acceso.`,
+        `Una clave de API de la cuenta de ${title} con la dirección ${email} se encontró expuesta públicamente, se notificó el ${time} y se desactivó. Los programas que la usan ya no tienen acceso.`,
       notes: () => [
         'Crea una clave nueva para los programas que la necesiten y mantenla fuera de los archivos públicos. No basta con borrar la antigua del lugar donde se encontró: puede haber copias.',
         'Comprueba qué se ha hecho con la clave. Si no la reconoces, elimínala y cambia tu contraseña.',
@@ -104,7 +104,7 @@ export const ES: MailTexts = {
       subject: ({ title }) => `Se han configurado los códigos de una aplicación: tu cuenta de ${title}`,
       heading: 'Se han configurado los códigos de una aplicación',
       intro: ({ title, email, time }) =>
-        `El ${time} se configuraron los códigos de una aplicación, o nuevos códigos de recuperación, para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
+        `El ${time} se configuraron los códigos de una aplicación, o códigos de recuperación nuevos, para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
       notes: () => [FINE, INTRUDER],
     },
     factor_removed: {
@@ -118,7 +118,7 @@ export const ES: MailTexts = {
       subject: ({ title }) => `Se ha restablecido tu segundo factor: tu cuenta de ${title}`,
       heading: 'Se ha restablecido tu segundo factor',
       intro: ({ title, email, time }) =>
-        `El ${time}, un administrador eliminó los códigos de una aplicación, los códigos de recuperación y las llaves de acceso de la cuenta de ${title} con la dirección ${email}.`,
+        `El ${time}, un administrador quitó los códigos de una aplicación, los códigos de recuperación y las llaves de acceso de la cuenta de ${title} con la dirección ${email}.`,
       notes: () => [FINE, 'Si no lo has solicitado: cambia tu contraseña de inmediato y avisa al responsable del servicio.'],
     },
     passkey_added: {
@@ -129,23 +129,23 @@ export const ES: MailTexts = {
       notes: () => [FINE, INTRUDER],
     },
     passkey_removed: {
-      subject: ({ title }) => `Se ha eliminado una llave de acceso: tu cuenta de ${title}`,
-      heading: 'Se ha eliminado una llave de acceso',
-      intro: ({ title, email, time }) => `El ${time} se eliminó una llave de acceso de la cuenta de ${title} con la dirección ${email}.`,
+      subject: ({ title }) => `Se ha quitado una llave de acceso: tu cuenta de ${title}`,
+      heading: 'Se ha quitado una llave de acceso',
+      intro: ({ title, email, time }) => `El ${time} se quitó una llave de acceso de la cuenta de ${title} con la dirección ${email}.`,
       notes: () => [FINE, INTRUDER],
     },
     provider_connected: {
-      subject: ({ title }) => `Se ha conectado una cuenta de otro proveedor: tu cuenta de ${title}`,
-      heading: 'Se ha conectado una cuenta de otro proveedor',
+      subject: ({ title }) => `Se ha vinculado una cuenta de otro proveedor: tu cuenta de ${title}`,
+      heading: 'Se ha vinculado una cuenta de otro proveedor',
       intro: ({ title, email, time }) =>
-        `El ${time} se conectó una cuenta de otro proveedor para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
+        `El ${time} se vinculó una cuenta de otro proveedor para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
       notes: () => [FINE, INTRUDER],
     },
     provider_disconnected: {
-      subject: ({ title }) => `Se ha desconectado una cuenta de otro proveedor: tu cuenta de ${title}`,
-      heading: 'Se ha desconectado una cuenta de otro proveedor',
+      subject: ({ title }) => `Se ha desvinculado una cuenta de otro proveedor: tu cuenta de ${title}`,
+      heading: 'Se ha desvinculado una cuenta de otro proveedor',
       intro: ({ title, email, time }) =>
-        `El ${time} se desconectó de la cuenta de ${title} con la dirección ${email} una cuenta de otro proveedor.`,
+        `El ${time} se desvinculó de la cuenta de ${title} con la dirección ${email} una cuenta de otro proveedor.`,
       notes: () => [FINE, INTRUDER],
     },
     recovery_code_used: {

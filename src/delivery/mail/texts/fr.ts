@@ -5,7 +5,7 @@ import { durationIn, pluralIn, timeIn } from './formats.ts'
 const plural = pluralIn('fr')
 const FINE = 'Si c’était vous, ou si vous l’avez demandé, vous n’avez rien à faire.'
 const INTRUDER =
-  'Si ce n’était pas vous\u00a0: changez immédiatement votre mot de passe, ce qui met fin à toutes les autres sessions, et vérifiez les moyens de connexion à votre compte.'
+  'Si ce n’était pas vous\u00a0: modifiez immédiatement votre mot de passe, ce qui ferme toutes les autres sessions, et vérifiez les moyens de connexion à votre compte.'
 
 export const FR: MailTexts = {
   duration: durationIn('fr'),
@@ -70,7 +70,7 @@ export const FR: MailTexts = {
       intro: ({ title, email, time }) => `Le mot de passe du compte ${title} associé à l’adresse ${email} a été modifié le ${time}.`,
       notes: () => [
         FINE,
-        'Si ce n’était pas vous\u00a0: demandez la réinitialisation du mot de passe là où vous vous connectez, ce qui met fin à toutes les sessions du compte. Supprimez ensuite les clés API que vous ne reconnaissez pas.',
+        'Si ce n’était pas vous\u00a0: demandez la réinitialisation du mot de passe là où vous vous connectez, ce qui ferme toutes les sessions du compte. Supprimez ensuite les clés API que vous ne reconnaissez pas.',
       ],
     },
     email_changed: {
@@ -90,24 +90,24 @@ export const FR: MailTexts = {
         `Le compte ${title} associé à l’adresse ${email} a reçu le rôle d’administrateur le ${time}. Il peut désormais modifier et supprimer les comptes de tous les utilisateurs.`,
       notes: ({ title }) => [
         FINE,
-        `Si vous ne vous y attendiez pas\u00a0: changez votre mot de passe et prévenez les autres administrateurs ou l’exploitant du service ${title}.`,
+        `Si vous ne vous y attendiez pas\u00a0: modifiez votre mot de passe et prévenez les autres administrateurs ou l’exploitant du service ${title}.`,
       ],
     },
     key_leaked: {
-      subject: ({ title }) => `Une clé API de votre compte ${title} a été trouvée dans un endroit public`,
-      heading: 'Une clé API a été trouvée dans un endroit public',
+      subject: ({ title }) => `Une clé API de votre compte ${title} a été trouvée en accès public`,
+      heading: 'Une clé API a été trouvée en accès public',
       intro: ({ title, email, time }) =>
-        `Une clé API du compte ${title} associé à l’adresse ${email} a été trouvée dans un endroit public, signalée le ${time} et désactivée. Les programmes qui l’utilisent sont refusés.`,
+        `Une clé API du compte ${title} associé à l’adresse ${email} a été trouvée en accès public, signalée le ${time} et désactivée. Les programmes qui l’utilisent sont refusés.`,
       notes: () => [
         'Créez une nouvelle clé pour les programmes qui en ont besoin et ne la laissez dans aucun fichier public. Il ne suffit pas de supprimer l’ancienne là où elle a été trouvée\u00a0: des copies peuvent exister.',
-        'Vérifiez ce qui a été fait avec cette clé. Si vous ne la reconnaissez pas, supprimez-la et changez votre mot de passe.',
+        'Vérifiez ce qui a été fait avec cette clé. Si vous ne la reconnaissez pas, supprimez-la et modifiez votre mot de passe.',
       ],
     },
     factor_added: {
       subject: ({ title }) => `Les codes d’une application ont été configurés\u00a0: votre compte ${title}`,
       heading: 'Les codes d’une application ont été configurés',
       intro: ({ title, email, time }) =>
-        `Les codes d’une application, ou de nouveaux codes de récupération, ont été configurés le ${time} pour la connexion au compte ${title} associé à l’adresse ${email}.`,
+        `Les codes d’une application, ou de nouveaux codes de secours, ont été configurés le ${time} pour la connexion au compte ${title} associé à l’adresse ${email}.`,
       notes: () => [FINE, INTRUDER],
     },
     factor_removed: {
@@ -121,10 +121,10 @@ export const FR: MailTexts = {
       subject: ({ title }) => `Votre second facteur a été réinitialisé\u00a0: votre compte ${title}`,
       heading: 'Votre second facteur a été réinitialisé',
       intro: ({ title, email, time }) =>
-        `Le ${time}, un administrateur a supprimé les codes d’une application, les codes de récupération et les clés d’accès du compte ${title} associé à l’adresse ${email}.`,
+        `Le ${time}, un administrateur a supprimé les codes d’une application, les codes de secours et les clés d’accès du compte ${title} associé à l’adresse ${email}.`,
       notes: () => [
         FINE,
-        'Si vous ne l’avez pas demandé\u00a0: changez immédiatement votre mot de passe et prévenez l’exploitant du service.',
+        'Si vous ne l’avez pas demandé\u00a0: modifiez immédiatement votre mot de passe et prévenez l’exploitant du service.',
       ],
     },
     passkey_added: {
@@ -142,24 +142,24 @@ export const FR: MailTexts = {
       notes: () => [FINE, INTRUDER],
     },
     provider_connected: {
-      subject: ({ title }) => `Un compte d’un autre fournisseur a été relié\u00a0: votre compte ${title}`,
-      heading: 'Un compte d’un autre fournisseur a été relié',
+      subject: ({ title }) => `Un compte d’un autre fournisseur a été associé\u00a0: votre compte ${title}`,
+      heading: 'Un compte d’un autre fournisseur a été associé',
       intro: ({ title, email, time }) =>
-        `Un compte d’un autre fournisseur a été relié le ${time} au compte ${title} associé à l’adresse ${email}. Il permet de s’y connecter.`,
+        `Un compte d’un autre fournisseur a été associé le ${time} au compte ${title} dont l’adresse est ${email}. Il permet de s’y connecter.`,
       notes: () => [FINE, INTRUDER],
     },
     provider_disconnected: {
-      subject: ({ title }) => `Un compte d’un autre fournisseur n’est plus relié\u00a0: votre compte ${title}`,
-      heading: 'Un compte d’un autre fournisseur n’est plus relié',
+      subject: ({ title }) => `Un compte d’un autre fournisseur a été dissocié\u00a0: votre compte ${title}`,
+      heading: 'Un compte d’un autre fournisseur a été dissocié',
       intro: ({ title, email, time }) =>
-        `Depuis le ${time}, un compte d’un autre fournisseur n’est plus relié au compte ${title} associé à l’adresse ${email}. Il ne permet plus de s’y connecter.`,
+        `Un compte d’un autre fournisseur a été dissocié le ${time} du compte ${title} dont l’adresse est ${email}. Il ne permet plus de s’y connecter.`,
       notes: () => [FINE, INTRUDER],
     },
     recovery_code_used: {
-      subject: ({ title }) => `Un code de récupération a été utilisé\u00a0: votre compte ${title}`,
-      heading: 'Un code de récupération a été utilisé',
+      subject: ({ title }) => `Un code de secours a été utilisé\u00a0: votre compte ${title}`,
+      heading: 'Un code de secours a été utilisé',
       intro: ({ title, email, time }) =>
-        `Un code de récupération a été utilisé le ${time} pour se connecter au compte ${title} associé à l’adresse ${email}.`,
+        `Un code de secours a été utilisé le ${time} pour se connecter au compte ${title} associé à l’adresse ${email}.`,
       notes: () => [FINE, INTRUDER],
     },
   },

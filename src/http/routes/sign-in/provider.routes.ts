@@ -16,7 +16,7 @@ import { flag, Type, text } from '../../validation/schema.ts'
 import { CONNECT_PATH, EXISTING_PATH } from '../../web/account/providers.routes.ts'
 import type { Cookies } from '../../web/site/cookies.ts'
 import { HAND_OFF_QUERY, handOffPath, parseHandOff, productOrigin } from '../../web/site/hand-off.ts'
-import { messageFor } from '../../web/site/page-errors.ts'
+import { addressMessage } from '../../web/site/page-errors.ts'
 import { type Pages, pageErrors } from '../../web/site/pages.ts'
 import { secondStepPage } from '../../web/site/second-step.routes.ts'
 import { type Page, sendSitePage } from '../../web/site/shell.ts'
@@ -267,11 +267,11 @@ const ADVICE: Readonly<Record<string, keyof ProviderTexts>> = {
 
 /** A refusal of the sign-in is a page that says what happened and what to do. */
 function providerErrors({ pages }: Pick<Parts, 'pages'>) {
-  const render = (texts: Texts, answer: Answer): Html => {
+  const render = (texts: Texts, answer: Answer, request: FastifyRequest): Html => {
     const { provider } = texts.links
     return pages.problem(texts, {
       title: answer.code === 'invalid_request' ? texts.errors.invalid : provider[TITLES[answer.code] ?? 'title'],
-      message: messageFor(texts, answer, 'GET'),
+      message: addressMessage(texts, answer, request),
       advice: provider[ADVICE[answer.code] ?? 'advice'],
       helpPage: answer.code === 'login_unverified' ? 'resend-verification' : 'sign-in',
     })
@@ -281,6 +281,6 @@ function providerErrors({ pages }: Pick<Parts, 'pages'>) {
     const isOutage = error instanceof Refusal && error.code === 'provider_unavailable'
     if (!isOutage || !wantsHtml(request)) return others(error, request, reply)
     const answer = answerError(error, request)
-    return pages.send(reply.headers(answer.headers), answer.status, render(pages.textsOf(request), answer))
+    return pages.send(reply.headers(answer.headers), answer.status, render(pages.textsOf(request), answer, request))
   }
 }

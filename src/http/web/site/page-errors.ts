@@ -119,13 +119,16 @@ const TITLES: Readonly<
   503: 'unavailable',
 }
 
-function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, { id, caller, method, texts }: FastifyRequest): Page {
+function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, request: FastifyRequest): Page {
+  const { id, caller, texts } = request
   const { status } = answer
   const { errors, navigation } = texts
   const isOutsider = area === 'console' && status === 403 && caller !== undefined && caller.user.role !== 'admin'
   const message = isOutsider
     ? `The console is for admins. You are signed in as ${caller.user.email}, who is not an admin.`
-    : messageFor(texts, answer, method)
+    : READING.has(request.method)
+      ? addressMessage(texts, answer, request)
+      : personalMessage(texts, answer)
   const ways = isOutsider
     ? html`${isEnabled.account ? html`<a class="button primary" href="${root}/account/">Go to your account</a>` : ''}<a class="button" href="${root}/console/sign-in">Sign in as an admin</a>`
     : html`<a class="button" href="${root}${answer.code === 'second_factor_required' ? factorPath(area, '') : `/${area}/`}">${area === 'console' ? 'Go to the console' : navigation.toAccount}</a>`
@@ -135,11 +138,12 @@ function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, 
   return { title: errors[title], content }
 }
 
-/** A page without a form is invalid because of its address. */
-export function messageFor(texts: Texts, answer: Answer, method: string): string {
-  if (answer.status !== 422 || !READING.has(method)) return personalMessage(texts, answer)
+/** The message of an answer to a request without a form, which is invalid because of its address. */
+export function addressMessage(texts: Texts, answer: Answer, { id, routeOptions, logger }: FastifyRequest): string {
+  if (answer.status !== 422) return personalMessage(texts, answer)
   const [issue] = typeof answer.detail === 'string' ? [] : answer.detail
-  const isOfProduct = String(issue?.loc[1]) in HAND_OFF_QUERY
-  // Written by a product, whose developer has to know what to correct.
-  return isOfProduct ? texts.errors.badLink(messageOf(answer)) : texts.errors.badAddress
+  if (!(String(issue?.loc[1]) in HAND_OFF_QUERY)) return texts.errors.badAddress
+  // Written by a product. Its developer finds in the log what has to be corrected.
+  logger.info({ requestId: id, route: routeOptions.url, reason: messageOf(answer) }, 'the link of a product is not valid')
+  return texts.errors.badLink
 }

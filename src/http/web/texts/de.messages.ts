@@ -2,7 +2,7 @@ import type { Format } from '../site/elements/format.ts'
 import type { Messages } from './en.messages.ts'
 
 const ADDRESS_LINKS =
-  'Jeder Link gilt einmal, 24 Stunden lang, und nur bis zum nächsten. Ändere die Adresse deines Kontos noch einmal, um einen neuen Link zu erhalten.'
+  'Jeder Link gilt 24 Stunden und funktioniert nur einmal. Ein neuer Link ersetzt ihn. Ändere die Adresse deines Kontos noch einmal, um einen neuen Link zu erhalten.'
 
 export const createMessages = ({ plural }: Format): Messages => ({
   refusals: {
@@ -22,14 +22,14 @@ export const createMessages = ({ plural }: Format): Messages => ({
     login_banned: 'Dieses Konto ist gesperrt.',
     login_unverified:
       'Bestätige deine E-Mail-Adresse, bevor du dich anmeldest. Öffne den Link in der E-Mail, die wir dir gesendet haben, oder fordere unten eine neue an.',
-    second_factor_required: 'Dafür ist ein zweiter Faktor nötig. Richte einen ein, oder bestätige damit, dass du es bist.',
+    second_factor_required: 'Dafür ist ein zweiter Faktor nötig. Richte einen ein oder bestätige damit, dass du es bist.',
     second_step: 'Gib den Code aus deiner App ein.',
     confirmation_required: 'Bestätige, dass du es bist.',
     invalid_code: 'Dieser Code ist falsch, abgelaufen oder schon verwendet.',
     code_refused: 'Dieser Code ist falsch, abgelaufen oder schon verwendet.',
     invalid_passkey: 'Dieser Passkey wurde nicht akzeptiert.',
     passkey_refused: 'Dieser Passkey wurde nicht akzeptiert.',
-    invalid_challenge: 'Diese Anmeldung hat zu lange gedauert oder wurde zu oft versucht. Fang noch einmal an.',
+    invalid_challenge: 'Diese Anmeldung hat zu lange gedauert oder wurde zu oft versucht. Beginne von vorn.',
     second_factor_on: 'Codes aus einer App sind schon eingeschaltet.',
     second_factor_off: 'Codes aus einer App sind nicht eingeschaltet.',
     too_many_passkeys: 'Dieses Konto hat zu viele Passkeys. Entferne einen, den du nicht mehr brauchst.',
@@ -37,13 +37,14 @@ export const createMessages = ({ plural }: Format): Messages => ({
       'Diese Einladung ist nicht mehr offen: Sie wurde angenommen, zurückgezogen oder durch eine neuere ersetzt, oder sie ist abgelaufen.',
     provider_not_found: 'Dieser Anbieter ist nicht verbunden, oder dieser Dienst bietet ihn nicht an.',
     provider_unavailable:
-      'Der Anbieter ist gerade nicht erreichbar. Warte einen Moment und versuche es noch einmal, oder melde dich anders an.',
+      'Der Anbieter ist gerade nicht erreichbar. Warte einen Moment und versuche es noch einmal, oder melde dich auf andere Weise an.',
     provider_refused: 'Die Anmeldung wurde abgebrochen, oder die Antwort des Anbieters konnte nicht akzeptiert werden.',
-    provider_without_email: 'Der Anbieter hat uns keine E-Mail-Adresse genannt. Erlaube es ihm, oder melde dich anders an.',
+    provider_without_email: 'Der Anbieter hat uns keine E-Mail-Adresse genannt. Erlaube es ihm oder melde dich auf andere Weise an.',
     provider_taken:
       'Dieses Konto beim Anbieter gehört hier zu einem anderen Konto, oder dein Konto ist schon mit einem anderen bei diesem Anbieter verbunden.',
     sign_in_ended: 'Diese Anmeldung wurde in einem anderen Browser oder Tab begonnen, hat zu lange gedauert oder ist schon abgeschlossen.',
-    only_way_in: 'Anders kannst du dich bei deinem Konto nicht anmelden. Lege zuerst ein Passwort fest oder füge einen Passkey hinzu.',
+    only_way_in:
+      'Auf andere Weise kannst du dich bei deinem Konto nicht anmelden. Lege zuerst ein Passwort fest oder füge einen Passkey hinzu.',
     passkey_not_found: 'Diesen Passkey gibt es nicht. Er wurde vielleicht entfernt.',
     ban_self: 'Du kannst dich nicht selbst sperren.',
     last_admin: 'Der letzte Admin kann nicht gelöscht werden. Mach zuerst jemand anderen zum Admin.',
@@ -54,7 +55,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
     unknown_scope: 'Diese Berechtigung gibt es nicht.',
     unknown_plan: 'Diesen Tarif gibt es nicht.',
     no_key: 'Nur ein API-Schlüssel kann sich selbst widerrufen.',
-    data_too_large: 'Das ist zu groß. Jedes Objekt darf als JSON höchstens 16.384 Byte haben.',
+    data_too_large: 'Das ist zu groß. Jedes Objekt darf als JSON höchstens 16.384 Byte groß sein.',
     too_many_requests: 'Zu viele Anfragen. Warte einen Moment und versuche es noch einmal.',
     limited: 'Zu viele Anfragen. Warte einen Moment und versuche es noch einmal.',
     unavailable: 'Der Dienst kann gerade nicht antworten. Warte einen Moment und versuche es noch einmal.',
@@ -74,7 +75,8 @@ export const createMessages = ({ plural }: Format): Messages => ({
     failed: 'Der Dienst konnte diese Anfrage nicht bearbeiten.',
     other: () => 'Diese Angabe ist ungültig.',
     badAddress: 'Die Adresse dieser Seite ist ungültig.',
-    badLink: (message) => `Der Link, der dich hierher geführt hat, ist ungültig: ${message}.`,
+    badLink:
+      'Der Link, der dich hierher geführt hat, ist ungültig. Geh zurück und versuche es dort noch einmal. Hilft das nicht, wende dich an den Betreiber der Seite, von der du kommst.',
     signedOut: 'Du bist abgemeldet',
     sessionEnded: 'Deine Sitzung ist beendet, deshalb wurde nichts geändert.',
     requestId: (id) => `Anfrage-ID: ${id}`,
@@ -110,7 +112,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
     'key-disabled': 'Der API-Schlüssel ist deaktiviert.',
     'key-enabled': 'Der API-Schlüssel ist aktiviert.',
     'key-deleted': 'Der API-Schlüssel wurde gelöscht.',
-    'sign-in-ended': 'Diese Anmeldung hat zu lange gedauert oder wurde zu oft versucht. Fang noch einmal an.',
+    'sign-in-ended': 'Diese Anmeldung hat zu lange gedauert oder wurde zu oft versucht. Beginne von vorn.',
     'factor-required': 'Dieser Dienst verlangt einen zweiten Faktor. Richte Codes aus einer App oder einen Passkey ein, um fortzufahren.',
     'codes-off': 'Codes aus einer App sind ausgeschaltet. Zum Anmelden genügt dein Passwort.',
     'passkey-added': 'Der Passkey wurde hinzugefügt.',
@@ -118,7 +120,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
     'passkey-removed': 'Der Passkey wurde entfernt. Lösche ihn auch auf deinem Gerät.',
     'provider-connected': 'Das Konto beim Anbieter ist verbunden. Du kannst dich damit anmelden.',
     'provider-disconnected': 'Das Konto beim Anbieter ist nicht mehr verbunden.',
-    'connection-ended': 'Das Verbinden hat zu lange gedauert oder ist schon abgeschlossen. Fang noch einmal an.',
+    'connection-ended': 'Das Verbinden hat zu lange gedauert oder ist schon abgeschlossen. Beginne von vorn.',
     'session-ended': 'Deine Sitzung ist beendet. Melde dich erneut an.',
   },
 
@@ -170,7 +172,8 @@ export const createMessages = ({ plural }: Format): Messages => ({
     reset: {
       done: { title: 'Dein Passwort wurde geändert', text: 'Du kannst dich jetzt mit deinem neuen Passwort anmelden.' },
       failed: 'Das Passwort lässt sich nicht zurücksetzen',
-      advice: 'Jeder Link gilt einmal, 30 Minuten lang. Fordere eine neue E-Mail zum Zurücksetzen an und öffne den Link darin.',
+      advice:
+        'Jeder Link gilt 30 Minuten und funktioniert nur einmal. Fordere eine neue E-Mail zum Zurücksetzen an und öffne den Link darin.',
       limited: 'Öffne danach noch einmal den Link in der E-Mail.',
       newPassword: 'Das neue Passwort',
     },
@@ -181,8 +184,8 @@ export const createMessages = ({ plural }: Format): Messages => ({
       ended: 'Diese Anmeldung ist beendet',
       banned: 'Dieses Konto ist gesperrt',
       unverified: 'Bestätige zuerst deine Adresse',
-      advice: 'Fang noch einmal an, oder melde dich anders an.',
-      invalidAdvice: 'Geh zurück und versuche es noch einmal, oder melde dich anders an.',
+      advice: 'Beginne von vorn, oder melde dich auf andere Weise an.',
+      invalidAdvice: 'Geh zurück und versuche es noch einmal, oder melde dich auf andere Weise an.',
       bannedAdvice: 'Wende dich an den Betreiber dieses Dienstes.',
       unverifiedAdvice: 'Öffne den Link in der Bestätigungs-E-Mail und melde dich dann erneut an.',
       takenAdvice: 'Melde dich damit an, um zu sehen, zu welchem Konto es gehört, und trenne es zuerst dort.',

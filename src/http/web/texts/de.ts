@@ -49,7 +49,7 @@ export const de: Texts = {
     signIn: 'Anmelden',
     signOut: 'Abmelden',
     signOutToSignIn: 'Abmelden und neu anmelden',
-    signInAnotherWay: 'Anders anmelden',
+    signInAnotherWay: 'Auf andere Weise anmelden',
     backToSignIn: 'Zurück zur Anmeldung',
     createAccount: 'Konto erstellen',
     register: 'Konto erstellen',
@@ -113,14 +113,14 @@ export const de: Texts = {
     byMail: 'Per E-Mail anmelden',
     codeTitle: 'Gib deinen Code ein',
     codeHelp:
-      'Ohne dein Handy und deine Wiederherstellungscodes kann dich nur ein Admin dieses Dienstes wieder hereinlassen. Eine E-Mail reicht dafür nicht.',
+      'Ohne dein Handy und deine Wiederherstellungscodes kann dir nur ein Admin dieses Dienstes wieder Zugang geben. Eine E-Mail reicht dafür nicht.',
     mailText: 'Gib die E-Mail-Adresse deines Kontos ein. Wir senden dir einen Link und einen Code zum Anmelden.',
     sendMail: 'E-Mail senden',
     sendAnotherMail: 'Noch eine E-Mail senden',
     mailSent: (email) =>
       html`Falls es ein Konto mit der Adresse <strong>${email}</strong> gibt, geht dort eine E-Mail ein. Öffne den Link darin oder gib den Code hier ein.`,
     linkOpened: 'Ich habe den Link geöffnet',
-    linkText: 'Der Link in deiner E-Mail enthält einen Code, der einmal und 15 Minuten lang gilt.',
+    linkText: 'Der Link in deiner E-Mail enthält einen Code, der 15 Minuten gilt und nur einmal funktioniert.',
     checkMail: 'Sieh in deinem Postfach nach',
   },
   signOut: { title: 'Möchtest du dich abmelden?', stay: 'Angemeldet bleiben' },
@@ -240,8 +240,8 @@ export const de: Texts = {
       }),
     fewCodesLeft: (count) =>
       format.plural(count, {
-        one: 'Noch 1 Wiederherstellungscode. Hol dir neue: Ohne Handy und ohne Wiederherstellungscodes kann dich nur ein Admin dieses Dienstes wieder hereinlassen.',
-        other: `Noch ${count} Wiederherstellungscodes. Hol dir neue: Ohne Handy und ohne Wiederherstellungscodes kann dich nur ein Admin dieses Dienstes wieder hereinlassen.`,
+        one: 'Noch 1 Wiederherstellungscode. Hol dir neue: Ohne Handy und ohne Wiederherstellungscodes kann dir nur ein Admin dieses Dienstes wieder Zugang geben.',
+        other: `Noch ${count} Wiederherstellungscodes. Hol dir neue: Ohne Handy und ohne Wiederherstellungscodes kann dir nur ein Admin dieses Dienstes wieder Zugang geben.`,
       }),
     renew: 'Neue Wiederherstellungscodes',
     renewal: html`Neue Wiederherstellungscodes erzeugen? Die alten gelten dann nicht mehr.`,
@@ -251,16 +251,16 @@ export const de: Texts = {
     setUpTitle: 'Codes aus einer App einrichten',
     scan: 'Scanne den QR-Code',
     scanText:
-      'Öffne eine Authenticator-App auf deinem Handy und scanne den QR-Code oder gib den Schlüssel in die App ein. Gib dann den Code ein, den die App anzeigt. Vorher ändert sich nichts. Der QR-Code gilt 15 Minuten.',
+      'Öffne eine Authenticator-App auf deinem Handy und scanne den QR-Code oder gib den Einrichtungsschlüssel in die App ein. Gib dann den Code ein, den die App anzeigt. Vorher ändert sich nichts. Der QR-Code gilt 15 Minuten.',
     qrCode: 'QR-Code für die App',
-    key: (key) => html`Schlüssel: ${key}`,
+    key: (key) => html`Einrichtungsschlüssel: ${key}`,
     recovery: 'Deine Wiederherstellungscodes',
     recoveryNow: 'Speichere diese Codes jetzt. Sie werden nur einmal angezeigt.',
     recoveryText: (email, product) =>
       html`Mit jedem Code meldet sich <strong>${email}</strong> einmal bei ${product} an, anstelle eines Codes aus der App.`,
     recoveryFile: (email, product) => `Wiederherstellungscodes von ${email} für ${product}`,
     lastResort:
-      'Ohne dein Handy, diese Codes und einen Passkey kann dich nur ein Admin dieses Dienstes wieder hereinlassen. Eine E-Mail reicht dafür nicht.',
+      'Ohne dein Handy, diese Codes und einen Passkey kann dir nur ein Admin dieses Dienstes wieder Zugang geben. Eine E-Mail reicht dafür nicht.',
     saveFile: 'Als Datei speichern',
     print: 'Drucken',
     saved: 'Ich habe diese Codes gespeichert',
@@ -273,17 +273,17 @@ export const de: Texts = {
     onOneDevice: 'Auf einem Gerät',
     none: 'Keine Passkeys',
     noneText: 'Mit einem Passkey meldest du dich über die Bildschirmsperre deines Handys oder Computers an, ohne Passwort.',
-    footer: 'Ein Passkey genügt zum Anmelden. Dein Passwort funktioniert wie bisher und fragt nicht nach einem Passkey.',
+    footer: 'Zum Anmelden genügt ein Passkey. Mit deinem Passwort kannst du dich weiterhin ohne Passkey anmelden.',
     newTitle: 'Ohne Passwort anmelden',
     newText:
-      'Dein Gerät bewahrt den Passkey auf und öffnet ihn mit der Bildschirmsperre: mit Fingerabdruck, Gesicht oder PIN. Er funktioniert nur auf dieser Website, eine gefälschte kann ihn also nicht von dir bekommen.',
+      'Dein Gerät bewahrt den Passkey auf und öffnet ihn mit der Bildschirmsperre: mit Fingerabdruck, Gesicht oder PIN. Er funktioniert nur auf dieser Website, eine gefälschte kann ihn dir also nicht entlocken.',
     create: 'Passkey erstellen',
     needsScript: 'Zum Erstellen eines Passkeys ist JavaScript nötig.',
     nameText: 'So nennst du diesen Passkey. Nur du siehst den Namen.',
     remove: 'Entfernen',
     removal: 'Passkey entfernen',
     removalText:
-      'Du kannst dich damit nicht mehr anmelden. Lösche ihn auch auf deinem Gerät, denn das kann diese Website nicht. Das lässt sich nicht rückgängig machen.',
+      'Du kannst dich damit nicht mehr anmelden. Lösche ihn auch auf deinem Gerät, denn diese Website kann das nicht. Das lässt sich nicht rückgängig machen.',
     removing: (name) => html`<strong>${name}</strong> endgültig entfernen?`,
   },
   providers: {
@@ -300,14 +300,14 @@ export const de: Texts = {
     existingText: (email, provider) =>
       html`Es gibt schon ein Konto mit der Adresse <strong>${email}</strong>. ${provider} ist noch nicht damit verbunden.`,
     existingAdvice: (provider) =>
-      `Wenn es deines ist, melde dich einmal so an wie sonst. Verbinde dann ${provider}, und melde dich von da an damit an.`,
+      `Wenn es deines ist, melde dich einmal so an wie sonst. Verbinde dann ${provider} und melde dich von da an damit an.`,
     signInAndConnect: 'Anmelden und verbinden',
     otherTitle: (provider) => `${provider} verbinden`,
     other: (email, provider) =>
-      `Du bist bei einem anderen Konto angemeldet. ${provider} kann nur vom Inhaber mit ${email} verbunden werden.`,
+      `Du bist mit einem anderen Konto angemeldet. Nur der Inhaber von ${email} kann ${provider} damit verbinden.`,
     otherAdvice: (email) => `Melde dich ab und dann als ${email} an.`,
     question: (provider) => `${provider} verbinden?`,
-    warning: (provider) => `Wer sich bei diesem Konto von ${provider} anmelden kann, kann sich dann auch hier bei deinem Konto anmelden.`,
+    warning: (provider) => `Wer sich bei diesem Konto von ${provider} anmelden kann, kann sich damit auch hier bei deinem Konto anmelden.`,
     withoutAddress: 'ein Konto ohne Adresse',
     yourAccount: 'Dein Konto',
   },
@@ -317,7 +317,7 @@ export const de: Texts = {
     heads: ['Gerät', 'Geöffnet mit', 'Angemeldet', 'Zuletzt aktiv'],
     this: 'Diese Sitzung',
     revoke: 'Beenden',
-    unknownIp: 'Unbekannte Adresse',
+    unknownIp: 'Unbekannte IP-Adresse',
     unknownClient: 'Unbekanntes Gerät',
     client: (browser, system) => `${browser} unter ${system}`,
     methods: { password: 'Passwort', passkey: 'Passkey', email: 'E-Mail' },
@@ -337,7 +337,7 @@ export const de: Texts = {
     expired: 'Abgelaufen',
     never: 'nie',
     noScopes: 'keine',
-    noLimit: 'keins',
+    noLimit: 'keines',
     access: { full: 'voll', read: 'lesen', identify: 'identifizieren' },
     accessChoices: {
       identify: 'Identifizieren: sagt nur, wer du bist',
@@ -364,7 +364,7 @@ export const de: Texts = {
     worksUntil: (time) => html`gilt bis ${time}`,
     limitText: 'Ein Limit schützt dich vor einem Programm, das außer Kontrolle gerät.',
     limitTextWithPlan: (limits) =>
-      `Ein Limit schützt dich vor einem Programm, das außer Kontrolle gerät. Für alle deine Schlüssel zusammen gilt: ${limits}.`,
+      `Ein Limit schützt dich vor einem Programm, das außer Kontrolle gerät. Alle deine Schlüssel zusammen dürfen ${limits} stellen.`,
     saveLimit: 'Limit speichern',
     rotation: 'Schlüssel erneuern',
     rotationText: 'Der Schlüssel bekommt ein neues Geheimnis. Alles andere bleibt gleich.',
@@ -386,10 +386,10 @@ export const de: Texts = {
   use: {
     title: 'Nutzung',
     none: (days) => `Kein Dienst hat diesen Schlüssel in den letzten ${days} Tagen geprüft.`,
-    summary: (allowed, limited, days) => html`${allowed} zugelassen, ${limited} begrenzt in ${days} Tagen`,
-    day: (date, allowed, limited) => `${date}: ${allowed} zugelassen, ${limited} begrenzt`,
+    summary: (allowed, limited, days) => html`${allowed} zugelassen, ${limited} über dem Limit in ${days} Tagen`,
+    day: (date, allowed, limited) => `${date}: ${allowed} zugelassen, ${limited} über dem Limit`,
     label: (days) => `Nutzung an jedem der letzten ${days} Tage`,
     numbers: 'Zahlen',
-    heads: { day: 'Tag (UTC)', allowed: 'Zugelassen', limited: 'Begrenzt' },
+    heads: { day: 'Tag (UTC)', allowed: 'Zugelassen', limited: 'Über dem Limit' },
   },
 }

@@ -20,7 +20,8 @@ export const createMessages = ({ plural }: Format) => ({
     /** For an error that has no text of its own. Its message is for programs, and in English. */
     other: (message: string) => message,
     badAddress: 'The address of this page is not valid.',
-    badLink: (message: string) => `The link that has led you here is not valid: ${message}.`,
+    badLink:
+      'The link that has led you here is not valid. Go back and try again. If that does not help, tell the operator of the page that you came from.',
     signedOut: 'You are signed out',
     sessionEnded: 'Your session has ended, so nothing was changed.',
     requestId: (id: string) => `Request ID: ${id}`,
@@ -44,7 +45,7 @@ export const createMessages = ({ plural }: Format) => ({
     tooLong: (count: number, label = 'This') =>
       plural(count, { one: `${label} should have at most 1 character`, other: `${label} should have at most ${count} characters` }),
     listedPassword: 'This password is on a list of breached passwords',
-    forbiddenCharacter: 'Control characters and lone surrogates are not allowed',
+    forbiddenCharacter: 'Control characters are not allowed',
   },
   notices: {
     'signed-out': 'You are signed out.',

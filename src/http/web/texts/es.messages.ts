@@ -2,12 +2,12 @@ import type { Format } from '../site/elements/format.ts'
 import type { Messages } from './en.messages.ts'
 
 const ADDRESS_LINKS =
-  'Cada enlace vale una sola vez, durante 24 horas, y uno más reciente lo sustituye. Vuelve a cambiar la dirección de tu cuenta para recibir un enlace nuevo.'
+  'Cada enlace funciona una sola vez, durante 24 horas, y uno más reciente lo sustituye. Vuelve a cambiar la dirección de tu cuenta para recibir un enlace nuevo.'
 
 export const createMessages = ({ plural }: Format): Messages => ({
   refusals: {
     not_authenticated: 'Inicia sesión primero.',
-    token_invalid: 'Este enlace o esta sesión ya no vale.',
+    token_invalid: 'Este enlace o esta sesión ya no es válido.',
     token_expired: 'Este enlace o esta sesión ha caducado.',
     already_verified: 'Este correo electrónico ya está verificado.',
     key_invalid: 'Esta clave de API no es válida.',
@@ -39,14 +39,14 @@ export const createMessages = ({ plural }: Format): Messages => ({
     provider_unavailable:
       'Ahora mismo no se puede contactar con el proveedor. Espera un momento y vuelve a intentarlo, o inicia sesión de otra forma.',
     provider_refused: 'El inicio de sesión se ha cancelado, o no se ha podido aceptar la respuesta del proveedor.',
-    provider_without_email: 'El proveedor no nos ha dado un correo electrónico. Permíteselo o inicia sesión de otra forma.',
+    provider_without_email: 'El proveedor no nos ha dado un correo electrónico. Permite que lo haga o inicia sesión de otra forma.',
     provider_taken: 'Esta cuenta del proveedor pertenece aquí a otra cuenta, o tu cuenta ya tiene otra de este proveedor.',
     sign_in_ended: 'Este inicio de sesión comenzó en otro navegador o pestaña, ha tardado demasiado o ya ha terminado.',
-    only_way_in: 'Esta es la única forma de iniciar sesión en tu cuenta. Primero pon una contraseña o añade una llave de acceso.',
+    only_way_in: 'Esta es la única forma de iniciar sesión en tu cuenta. Primero crea una contraseña o añade una llave de acceso.',
     passkey_not_found: 'Esta llave de acceso no existe. Puede que se haya quitado.',
-    ban_self: 'No puedes bloquearte a ti mismo.',
+    ban_self: 'No puedes bloquear tu propia cuenta.',
     last_admin: 'No se puede eliminar al último administrador. Nombra primero a otro.',
-    revoke_last_admin: 'El último administrador sigue siéndolo. Nombra primero a otro.',
+    revoke_last_admin: 'El último administrador no puede perder su rol. Nombra primero a otro.',
     no_session: 'No hay ninguna sesión que cerrar.',
     too_many_keys: 'Esta cuenta tiene demasiadas claves de API. Elimina una que ya no necesites.',
     expiry_in_past: 'La fecha de caducidad debe estar en el futuro.',
@@ -73,7 +73,8 @@ export const createMessages = ({ plural }: Format): Messages => ({
     failed: 'El servicio no ha podido atender esta petición.',
     other: () => 'Este valor no es válido.',
     badAddress: 'La dirección de esta página no es válida.',
-    badLink: (message) => `El enlace que te ha traído aquí no es válido: ${message}.`,
+    badLink:
+      'El enlace que te ha traído aquí no es válido. Vuelve atrás e inténtalo otra vez. Si no funciona, avisa al responsable de la página de la que vienes.',
     signedOut: 'Has cerrado sesión',
     sessionEnded: 'Tu sesión ha terminado, así que no se ha cambiado nada.',
     requestId: (id) => `ID de la petición: ${id}`,
@@ -81,12 +82,12 @@ export const createMessages = ({ plural }: Format): Messages => ({
     someFields: 'Hay que corregir algunos campos.',
     notAllowed: 'No permitido',
     notFound: 'No encontrado',
-    tooMuch: 'Demasiado para enviarlo',
+    tooMuch: 'Envío demasiado grande',
     invalid: 'Esto no se puede procesar',
     tooMany: 'Demasiados intentos',
     unavailable: 'No disponible por el momento',
     wrong: 'Algo ha ido mal',
-    refused: 'Esto se ha rechazado',
+    refused: 'Petición rechazada',
   },
   issues: {
     required: (label) => (label === undefined ? 'Falta este dato' : `${label}: este campo es obligatorio`),
@@ -103,8 +104,8 @@ export const createMessages = ({ plural }: Format): Messages => ({
     'invitation-accepted': 'Tu cuenta se ha creado y has iniciado sesión.',
     'profile-saved': 'Tu nombre se ha guardado.',
     'language-saved': 'Tu idioma se ha guardado.',
-    'address-mailed': 'La dirección nueva recibirá un correo con un enlace. Tu dirección cambia cuando abres el enlace.',
-    'password-changed': 'Tu contraseña ha cambiado. Se han cerrado todas las demás sesiones.',
+    'address-mailed': 'A la dirección nueva le llegará un correo con un enlace. Tu dirección cambia cuando abres el enlace.',
+    'password-changed': 'Tu contraseña se ha cambiado. Se han cerrado todas las demás sesiones.',
     'limit-saved': 'El límite de la clave de API se ha guardado.',
     'session-revoked': 'La sesión se ha cerrado.',
     'sessions-revoked': 'Se han cerrado todas las demás sesiones.',
@@ -138,12 +139,13 @@ export const createMessages = ({ plural }: Format): Messages => ({
     refused: {
       title: 'Esta petición no se admite',
       message: 'La dirección existe, pero no acepta este tipo de petición.',
-      advice: 'Vuelve atrás y prueba otra vez el enlace.',
+      advice: 'Vuelve atrás e intenta abrir otra vez el enlace.',
     },
     failed: {
       title: 'Algo ha ido mal',
       message: 'El servicio no ha podido atender esta petición.',
-      advice: 'Vuelve a intentarlo más tarde. Si el problema continúa, envía el ID de la petición a quien gestiona este servicio.',
+      advice:
+        'Vuelve a intentarlo más tarde. Si el problema continúa, envía el ID de la petición, que está más abajo, al responsable de este servicio.',
     },
   },
   links: {
@@ -158,7 +160,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
     verification: {
       done: { title: 'Tu dirección está verificada', text: 'Ya puedes iniciar sesión.' },
       again: { title: 'Tu dirección ya está verificada', text: 'Puedes iniciar sesión.' },
-      expired: 'Los enlaces de verificación valen durante 24 horas. Pide otro correo de verificación y abre el enlace que contiene.',
+      expired: 'Los enlaces de verificación son válidos durante 24 horas. Pide otro correo de verificación y abre el enlace que contiene.',
       invalid: 'Abre el enlace completo de tu último correo de verificación o pide otro.',
     },
     address: {
@@ -166,14 +168,14 @@ export const createMessages = ({ plural }: Format): Messages => ({
       again: { title: 'Tu dirección nueva ya está confirmada', text: 'Úsala para iniciar sesión.' },
       expired: ADDRESS_LINKS,
       invalid: ADDRESS_LINKS,
-      takenTitle: 'Esta dirección está ocupada',
+      takenTitle: 'Esta dirección ya está en uso',
       taken: 'Otra cuenta ha empezado a usar esta dirección. Inicia sesión en esa cuenta o elige otra dirección.',
     },
     reset: {
-      done: { title: 'Tu contraseña ha cambiado', text: 'Ya puedes iniciar sesión con tu contraseña nueva.' },
+      done: { title: 'Tu contraseña se ha cambiado', text: 'Ya puedes iniciar sesión con tu contraseña nueva.' },
       failed: 'No se puede restablecer la contraseña',
       advice:
-        'Cada enlace vale una sola vez, durante 30 minutos. Pide otro correo para restablecer la contraseña y abre el enlace que contiene.',
+        'Cada enlace funciona una sola vez, durante 30 minutos. Pide otro correo para restablecer la contraseña y abre el enlace que contiene.',
       limited: 'Después vuelve a abrir el enlace del correo.',
       newPassword: 'Contraseña nueva',
     },
@@ -186,7 +188,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
       unverified: 'Verifica primero tu dirección',
       advice: 'Empieza de nuevo o inicia sesión de otra forma.',
       invalidAdvice: 'Vuelve atrás e inténtalo otra vez, o inicia sesión de otra forma.',
-      bannedAdvice: 'Pregunta a quien gestiona este servicio.',
+      bannedAdvice: 'Consulta al responsable de este servicio.',
       unverifiedAdvice: 'Abre el enlace del correo de verificación y vuelve a iniciar sesión.',
       takenAdvice: 'Inicia sesión con ella para ver a qué cuenta pertenece y desvincúlala primero allí.',
     },

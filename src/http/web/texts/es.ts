@@ -40,7 +40,7 @@ export const es: Texts = {
     previous: '← Anterior',
     next: 'Siguiente →',
     actions: 'Acciones',
-    toProduct: (name) => `Continuar a ${name}`,
+    toProduct: (name) => `Continuar en ${name}`,
     toStart: 'Ir a la página de inicio',
     toAccount: 'Ir a tu cuenta',
   },
@@ -89,12 +89,12 @@ export const es: Texts = {
     password: 'Al menos 8 caracteres. Unas cuantas palabras al azar forman una contraseña segura.',
     code: 'Los seis dígitos que muestra tu aplicación. Si no tienes el teléfono, escribe un código de recuperación.',
     appCode: 'Los seis dígitos que la aplicación muestra ahora.',
-    mailedCode: 'Los ocho dígitos del correo. Valen durante 15 minutos.',
+    mailedCode: 'Los ocho dígitos del correo. Son válidos durante 15 minutos.',
     passkeyName: 'Dónde está la llave de acceso, por ejemplo en un teléfono o en un gestor de contraseñas.',
     keyName: 'Dónde se usa la clave, por ejemplo en un servidor o en un programa.',
-    expires: 'El último día en que funciona la clave (UTC). Déjalo vacío si la clave no debe caducar.',
+    expires: 'El último día en que funciona la clave (UTC). Deja el campo vacío si la clave no debe caducar.',
     limit:
-      'Con qué frecuencia aceptan la clave los servicios, por ejemplo 10/m: un número por s, m, h o d. Déjalo vacío si la clave no debe tener un límite propio.',
+      'Con qué frecuencia aceptan la clave los servicios, por ejemplo 10/m: un número por s, m, h o d. Deja el campo vacío si la clave no debe tener un límite propio.',
     scopes: 'Lo que la clave puede hacer por ti en los servicios que la comprueban.',
   },
 
@@ -109,7 +109,7 @@ export const es: Texts = {
 
   signIn: {
     title: 'Iniciar sesión',
-    toProduct: (host) => html`Continuar a <strong>${host}</strong>`,
+    toProduct: (host) => html`Continuar en <strong>${host}</strong>`,
     byMail: 'Iniciar sesión por correo',
     codeTitle: 'Escribe tu código',
     codeHelp:
@@ -118,9 +118,9 @@ export const es: Texts = {
     sendMail: 'Enviar correo',
     sendAnotherMail: 'Enviar otro correo',
     mailSent: (email) =>
-      html`Si hay una cuenta con la dirección <strong>${email}</strong>, recibirá un correo. Abre el enlace que contiene o escribe aquí su código.`,
+      html`Si hay una cuenta con la dirección <strong>${email}</strong>, le llegará un correo. Abre el enlace que contiene o escribe aquí el código.`,
     linkOpened: 'Ya he abierto el enlace',
-    linkText: 'El enlace de tu correo contiene un código que vale una sola vez, durante 15 minutos.',
+    linkText: 'El enlace de tu correo contiene un código que funciona una sola vez, durante 15 minutos.',
     checkMail: 'Revisa tu correo',
   },
   signOut: { title: '¿Quieres cerrar sesión?', stay: 'Seguir con la sesión abierta' },
@@ -140,18 +140,19 @@ export const es: Texts = {
     password: {
       title: '¿Has olvidado tu contraseña?',
       text: 'Escribe el correo electrónico de tu cuenta. Te enviaremos un enlace para elegir una contraseña nueva.',
-      done: 'Si hay una cuenta con esta dirección, recibirá un correo con un enlace. El enlace vale durante 30 minutos.',
+      done: 'Si hay una cuenta con esta dirección, le llegará un correo con un enlace. El enlace es válido durante 30 minutos.',
     },
     verification: {
       title: 'Verifica tu correo electrónico',
       text: 'Escribe el correo electrónico de tu cuenta. Te enviaremos un enlace nuevo para verificarlo.',
-      done: 'Si hay una cuenta sin verificar con esta dirección, recibirá un correo con un enlace. El enlace vale durante 24 horas.',
+      done: 'Si hay una cuenta sin verificar con esta dirección, le llegará un correo con un enlace. El enlace es válido durante 24 horas.',
     },
   },
   invitation: {
     title: 'Acepta tu invitación',
-    welcome: (firstName, email) => html`Hola, ${firstName}. Elige una contraseña para tu cuenta <strong>${email}</strong>.`,
-    passkey: 'Crear mejor una llave de acceso',
+    welcome: (firstName, email) =>
+      html`Te damos la bienvenida, ${firstName}. Elige una contraseña para tu cuenta <strong>${email}</strong>.`,
+    passkey: 'Crear una llave de acceso en su lugar',
     closed: 'Pide otra invitación a la persona que te ha invitado.',
   },
 
@@ -225,9 +226,9 @@ export const es: Texts = {
   security: {
     codes: 'Códigos de una aplicación',
     codesText:
-      'Al iniciar sesión, después de la contraseña se pide un código que muestra una aplicación de tu teléfono. Así tu contraseña sola no le sirve a nadie más. Para los días sin teléfono recibes códigos de recuperación.',
-    on: 'Activado',
-    off: 'Desactivado',
+      'Al iniciar sesión, después de la contraseña escribes un código que muestra una aplicación de tu teléfono. Así, tu contraseña por sí sola no le sirve a nadie más. Para los días sin teléfono, recibes códigos de recuperación.',
+    on: 'Activados',
+    off: 'Desactivados',
     setUp: 'Configurar códigos',
     codesLeft: (count) =>
       format.plural(count, {
@@ -247,16 +248,16 @@ export const es: Texts = {
     setUpTitle: 'Configurar los códigos de una aplicación',
     scan: 'Escanea el código QR',
     scanText:
-      'Abre una aplicación de autenticación en tu teléfono y escanea el código QR, o escribe la clave en la aplicación. Después escribe el código que muestra la aplicación. Hasta entonces no cambia nada. El código QR vale durante 15 minutos.',
+      'Abre una aplicación de autenticación en tu teléfono y escanea el código QR, o escribe la clave de configuración en la aplicación. Después escribe el código que muestra la aplicación. Hasta entonces no cambia nada. El código QR es válido durante 15 minutos.',
     qrCode: 'Código QR para la aplicación',
-    key: (key) => html`Clave: ${key}`,
+    key: (key) => html`Clave de configuración: ${key}`,
     recovery: 'Tus códigos de recuperación',
     recoveryNow: 'Guarda estos códigos ahora. Solo se muestran una vez.',
     recoveryText: (email, product) =>
-      html`Con cada código, <strong>${email}</strong> inicia sesión una vez en ${product}, en lugar de con un código de la aplicación.`,
+      html`Cada código permite a <strong>${email}</strong> iniciar sesión una vez en ${product}, en lugar de un código de la aplicación.`,
     recoveryFile: (email, product) => `Códigos de recuperación de ${email} para ${product}`,
     lastResort:
-      'Sin tu teléfono, estos códigos ni una llave de acceso, solo un administrador de este servicio puede devolverte el acceso. Un correo no basta.',
+      'Sin tu teléfono, sin estos códigos y sin una llave de acceso, solo un administrador de este servicio puede devolverte el acceso. Un correo no basta.',
     saveFile: 'Guardar en un archivo',
     print: 'Imprimir',
     saved: 'He guardado estos códigos',
@@ -268,11 +269,11 @@ export const es: Texts = {
     synced: 'Sincronizada entre dispositivos',
     onOneDevice: 'En un solo dispositivo',
     none: 'No hay llaves de acceso',
-    noneText: 'Con una llave de acceso inicias sesión con el bloqueo de pantalla de tu teléfono u ordenador, sin contraseña.',
-    footer: 'Una llave de acceso basta para iniciar sesión. Tu contraseña funciona como antes y no pide una llave de acceso.',
+    noneText: 'Una llave de acceso te permite iniciar sesión con el bloqueo de pantalla de tu teléfono u ordenador, sin contraseña.',
+    footer: 'Una llave de acceso basta para iniciar sesión. Puedes seguir iniciando sesión con tu contraseña, sin llave de acceso.',
     newTitle: 'Inicia sesión sin contraseña',
     newText:
-      'Tu dispositivo guarda la llave de acceso y la abre con su bloqueo de pantalla: una huella, una cara o un PIN. Solo funciona en este sitio, así que un sitio falso no puede quitártela.',
+      'Tu dispositivo guarda la llave de acceso y la desbloquea igual que la pantalla: con tu huella, tu cara o un PIN. Solo funciona en este sitio, así que un sitio falso no puede robártela.',
     create: 'Crear llave de acceso',
     needsScript: 'Para crear una llave de acceso hace falta JavaScript.',
     nameText: 'El nombre que le das a esta llave de acceso. Solo lo ves tú.',
@@ -299,7 +300,7 @@ export const es: Texts = {
       `Si es tuya, inicia sesión una vez como siempre. Después vincula ${provider} y úsalo a partir de entonces para iniciar sesión.`,
     signInAndConnect: 'Iniciar sesión y vincular',
     otherTitle: (provider) => `Vincular ${provider}`,
-    other: (email, provider) => `Has iniciado sesión en otra cuenta. Solo el titular de ${email} puede vincularle ${provider}.`,
+    other: (email, provider) => `Has iniciado sesión en otra cuenta. Solo el titular de ${email} puede vincular ${provider} a ella.`,
     otherAdvice: (email) => `Cierra sesión y después inicia sesión como ${email}.`,
     question: (provider) => `¿Vincular ${provider}?`,
     warning: (provider) => `Quien pueda iniciar sesión en esta cuenta de ${provider} podrá iniciar sesión aquí en tu cuenta.`,
@@ -312,7 +313,7 @@ export const es: Texts = {
     heads: ['Dispositivo', 'Abierta con', 'Inicio', 'Última actividad'],
     this: 'Esta sesión',
     revoke: 'Cerrar',
-    unknownIp: 'Dirección desconocida',
+    unknownIp: 'Dirección IP desconocida',
     unknownClient: 'Dispositivo desconocido',
     client: (browser, system) => `${browser} en ${system}`,
     methods: { password: 'Contraseña', passkey: 'Llave de acceso', email: 'Correo' },
@@ -356,7 +357,7 @@ export const es: Texts = {
     created: 'Creada',
     lastUsed: 'Último uso',
     formerSecret: 'Secreto anterior',
-    worksUntil: (time) => html`vale hasta el ${time}`,
+    worksUntil: (time) => html`válido hasta el ${time}`,
     limitText: 'Un límite te protege de un programa que se descontrola.',
     limitTextWithPlan: (limits) =>
       `Un límite te protege de un programa que se descontrola. Todas tus claves juntas pueden hacer ${limits}.`,
@@ -381,10 +382,10 @@ export const es: Texts = {
   use: {
     title: 'Uso',
     none: (days) => `Ningún servicio ha comprobado esta clave en los últimos ${days} días.`,
-    summary: (allowed, limited, days) => html`Permitidas: ${allowed}, limitadas: ${limited}, en ${days} días`,
-    day: (date, allowed, limited) => `${date}: ${allowed} permitidas, ${limited} limitadas`,
+    summary: (allowed, limited, days) => html`Permitidas: ${allowed}, por encima del límite: ${limited}, en ${days} días`,
+    day: (date, allowed, limited) => `${date}. Permitidas: ${allowed}, por encima del límite: ${limited}`,
     label: (days) => `Uso en cada uno de los últimos ${days} días`,
     numbers: 'Cifras',
-    heads: { day: 'Día (UTC)', allowed: 'Permitidas', limited: 'Limitadas' },
+    heads: { day: 'Día (UTC)', allowed: 'Permitidas', limited: 'Por encima del límite' },
   },
 }

@@ -2,18 +2,18 @@ import type { Format } from '../site/elements/format.ts'
 import type { Messages } from './en.messages.ts'
 
 const ADDRESS_LINKS =
-  'Chaque lien fonctionne une seule fois, pendant 24 heures, et un lien plus récent le remplace. Changez à nouveau l’adresse de votre compte pour obtenir un nouveau lien.'
+  'Chaque lien fonctionne une seule fois, pendant 24 heures, et un lien plus récent le remplace. Modifiez à nouveau l’adresse de votre compte pour obtenir un nouveau lien.'
 
 export const createMessages = ({ plural }: Format): Messages => ({
   refusals: {
     not_authenticated: 'Connectez-vous d’abord.',
-    token_invalid: 'Ce lien ou cette session n’est plus valable.',
+    token_invalid: 'Ce lien ou cette session n’est plus valide.',
     token_expired: 'Ce lien ou cette session a expiré.',
     already_verified: 'Cette adresse e-mail est déjà confirmée.',
-    key_invalid: 'Cette clé API n’est pas valable.',
+    key_invalid: 'Cette clé API n’est pas valide.',
     key_inactive: 'Cette clé API est désactivée.',
     key_expired: 'Cette clé API a expiré.',
-    not_permitted: 'Cette demande a été refusée. Rouvrez la page et recommencez l’opération.',
+    not_permitted: 'Cette requête a été refusée. Rouvrez la page et recommencez l’opération.',
     user_not_found: 'Cet utilisateur n’existe pas. Le compte a peut-être été supprimé.',
     key_not_found: 'Cette clé API n’existe pas. Elle a peut-être été supprimée.',
     session_not_found: 'Cette session n’existe pas. Elle a peut-être pris fin.',
@@ -22,7 +22,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
     login_banned: 'Ce compte est bloqué.',
     login_unverified:
       'Confirmez votre adresse e-mail avant de vous connecter. Ouvrez le lien de l’e-mail que nous vous avons envoyé, ou demandez-en un nouveau ci-dessous.',
-    second_factor_required: 'Un second facteur est nécessaire. Configurez-en un, ou confirmez avec lui que c’est bien vous.',
+    second_factor_required: 'Un second facteur est nécessaire. Configurez-en un, ou utilisez-le pour confirmer que c’est bien vous.',
     second_step: 'Saisissez le code de votre application.',
     confirmation_required: 'Confirmez que c’est bien vous.',
     invalid_code: 'Ce code est incorrect, a expiré ou a déjà été utilisé.',
@@ -34,7 +34,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
     second_factor_off: 'Les codes d’une application ne sont pas activés.',
     too_many_passkeys: 'Ce compte a trop de clés d’accès. Supprimez-en une qui ne sert plus.',
     invitation_not_found:
-      'Cette invitation n’est plus ouverte : elle a été acceptée, retirée ou remplacée par une plus récente, ou elle a expiré.',
+      'Cette invitation n’est plus ouverte\u00a0: elle a été acceptée, retirée ou remplacée par une plus récente, ou elle a expiré.',
     provider_not_found: 'Ce fournisseur n’est pas associé, ou ce service ne le propose pas.',
     provider_unavailable:
       'Le fournisseur est injoignable pour le moment. Patientez un instant puis réessayez, ou connectez-vous autrement.',
@@ -47,37 +47,38 @@ export const createMessages = ({ plural }: Format): Messages => ({
     passkey_not_found: 'Cette clé d’accès n’existe pas. Elle a peut-être été supprimée.',
     ban_self: 'Vous ne pouvez pas vous bloquer vous-même.',
     last_admin: 'Le dernier administrateur ne peut pas être supprimé. Nommez d’abord un autre administrateur.',
-    revoke_last_admin: 'Le dernier administrateur le reste. Nommez d’abord un autre administrateur.',
+    revoke_last_admin: 'Le dernier administrateur ne peut pas perdre son rôle. Nommez d’abord un autre administrateur.',
     no_session: 'Il n’y a aucune session à fermer.',
     too_many_keys: 'Ce compte a trop de clés API. Supprimez-en une qui ne sert plus.',
     expiry_in_past: 'La date d’expiration doit être dans le futur.',
     unknown_scope: 'Cette autorisation n’existe pas.',
     unknown_plan: 'Cette formule n’existe pas.',
     no_key: 'Seule une clé API peut se révoquer elle-même.',
-    data_too_large: 'C’est trop volumineux. Chaque objet peut compter 16 384 octets en JSON.',
-    too_many_requests: 'Trop de demandes. Patientez un instant, puis réessayez.',
-    limited: 'Trop de demandes. Patientez un instant, puis réessayez.',
+    data_too_large: 'C’est trop volumineux. Chaque objet peut compter 16\u202f384 octets en JSON.',
+    too_many_requests: 'Trop de requêtes. Patientez un instant, puis réessayez.',
+    limited: 'Trop de requêtes. Patientez un instant, puis réessayez.',
     unavailable: 'Le service ne peut pas répondre pour le moment. Patientez un instant, puis réessayez.',
   },
   errors: {
     waitSeconds: (count) =>
       plural(count, {
-        one: `Trop de demandes. Réessayez dans ${count} seconde.`,
-        other: `Trop de demandes. Réessayez dans ${count} secondes.`,
+        one: `Trop de requêtes. Réessayez dans ${count} seconde.`,
+        other: `Trop de requêtes. Réessayez dans ${count} secondes.`,
       }),
     waitMinutes: (count) =>
       plural(count, {
-        one: `Trop de demandes. Réessayez dans ${count} minute.`,
-        other: `Trop de demandes. Réessayez dans ${count} minutes.`,
+        one: `Trop de requêtes. Réessayez dans ${count} minute.`,
+        other: `Trop de requêtes. Réessayez dans ${count} minutes.`,
       }),
     tooLarge: 'Le formulaire est trop volumineux pour être envoyé.',
-    failed: 'Le service n’a pas pu traiter cette demande.',
-    other: () => 'Cette valeur n’est pas valable.',
-    badAddress: 'L’adresse de cette page n’est pas valable.',
-    badLink: (message) => `Le lien qui vous a conduit ici n’est pas valable : ${message}.`,
+    failed: 'Le service n’a pas pu traiter cette requête.',
+    other: () => 'Cette valeur n’est pas valide.',
+    badAddress: 'L’adresse de cette page n’est pas valide.',
+    badLink:
+      'Le lien qui vous a conduit ici n’est pas valide. Revenez en arrière et réessayez. Si cela ne suffit pas, adressez-vous à l’exploitant de la page d’où vous venez.',
     signedOut: 'Vous êtes déconnecté',
     sessionEnded: 'Votre session a pris fin, rien n’a donc été modifié.',
-    requestId: (id) => `Identifiant de la demande : ${id}`,
+    requestId: (id) => `Identifiant de la requête\u00a0: ${id}`,
     oneField: 'Un champ doit être corrigé.',
     someFields: 'Certains champs doivent être corrigés.',
     notAllowed: 'Non autorisé',
@@ -87,22 +88,21 @@ export const createMessages = ({ plural }: Format): Messages => ({
     tooMany: 'Trop de tentatives',
     unavailable: 'Temporairement indisponible',
     wrong: 'Une erreur est survenue',
-    refused: 'Demande refusée',
+    refused: 'Requête refusée',
   },
   issues: {
-    required: (label) => (label === undefined ? 'Cette valeur est obligatoire' : `${label} : ce champ est obligatoire`),
-    email: 'Saisissez une adresse e-mail valable, par exemple nom@example.com',
-    tooShort: (count, label) => {
-      const text = plural(count, {
-        one: `au moins ${count} caractère est nécessaire`,
-        other: `au moins ${count} caractères sont nécessaires`,
-      })
-      return label === undefined ? `Ici, ${text}` : `${label} : ${text}`
-    },
-    tooLong: (count, label) => {
-      const text = plural(count, { one: `${count} caractère au maximum`, other: `${count} caractères au maximum` })
-      return label === undefined ? `Ici, ${text}` : `${label} : ${text}`
-    },
+    required: (label) => (label === undefined ? 'Cette valeur est obligatoire' : `${label}\u00a0: ce champ est obligatoire`),
+    email: 'Saisissez une adresse e-mail valide, par exemple nom@example.com',
+    tooShort: (count, label = 'Cette valeur') =>
+      plural(count, {
+        one: `${label}\u00a0: au moins ${count} caractère est nécessaire`,
+        other: `${label}\u00a0: au moins ${count} caractères sont nécessaires`,
+      }),
+    tooLong: (count, label = 'Cette valeur') =>
+      plural(count, {
+        one: `${label}\u00a0: ${count} caractère au maximum`,
+        other: `${label}\u00a0: ${count} caractères au maximum`,
+      }),
     listedPassword: 'Ce mot de passe figure sur une liste de mots de passe divulgués',
     forbiddenCharacter: 'Les caractères de contrôle ne sont pas autorisés',
   },
@@ -111,8 +111,8 @@ export const createMessages = ({ plural }: Format): Messages => ({
     'invitation-accepted': 'Votre compte a été créé, et vous êtes connecté.',
     'profile-saved': 'Votre nom a été enregistré.',
     'language-saved': 'Votre langue a été enregistrée.',
-    'address-mailed': 'Un e-mail contenant un lien part vers la nouvelle adresse. Votre adresse change lorsque vous ouvrez ce lien.',
-    'password-changed': 'Votre mot de passe a été changé. Toutes les autres sessions sont fermées.',
+    'address-mailed': 'Un e-mail contenant un lien est envoyé à la nouvelle adresse. Votre adresse change lorsque vous ouvrez ce lien.',
+    'password-changed': 'Votre mot de passe a été modifié. Toutes les autres sessions sont fermées.',
     'limit-saved': 'La limite de la clé API a été enregistrée.',
     'session-revoked': 'La session est fermée.',
     'sessions-revoked': 'Toutes les autres sessions sont fermées.',
@@ -143,14 +143,14 @@ export const createMessages = ({ plural }: Format): Messages => ({
       advice: 'Patientez un instant, puis rechargez cette page.',
     },
     refused: {
-      title: 'Cette demande n’est pas prise en charge',
-      message: 'L’adresse existe, mais elle n’accepte pas ce type de demande.',
+      title: 'Cette requête n’est pas prise en charge',
+      message: 'L’adresse existe, mais elle n’accepte pas ce type de requête.',
       advice: 'Revenez en arrière et réessayez le lien.',
     },
     failed: {
       title: 'Une erreur est survenue',
-      message: 'Le service n’a pas pu traiter cette demande.',
-      advice: 'Réessayez plus tard. Si le problème persiste, envoyez l’identifiant ci-dessous à l’exploitant de ce service.',
+      message: 'Le service n’a pas pu traiter cette requête.',
+      advice: 'Réessayez plus tard. Si le problème persiste, envoyez l’identifiant de la requête ci-dessous à l’exploitant de ce service.',
     },
   },
   links: {
@@ -175,14 +175,15 @@ export const createMessages = ({ plural }: Format): Messages => ({
       expired: ADDRESS_LINKS,
       invalid: ADDRESS_LINKS,
       takenTitle: 'Cette adresse est déjà prise',
-      taken: 'Entre-temps, un autre compte utilise cette adresse. Connectez-vous à ce compte, ou choisissez une autre adresse.',
+      taken:
+        'Entre-temps, un autre compte a commencé à utiliser cette adresse. Connectez-vous à ce compte, ou choisissez une autre adresse.',
     },
     reset: {
-      done: { title: 'Votre mot de passe a été changé', text: 'Vous pouvez maintenant vous connecter avec votre nouveau mot de passe.' },
+      done: { title: 'Votre mot de passe a été modifié', text: 'Vous pouvez maintenant vous connecter avec votre nouveau mot de passe.' },
       failed: 'Le mot de passe ne peut pas être réinitialisé',
       advice:
         'Chaque lien fonctionne une seule fois, pendant 30 minutes. Demandez un nouvel e-mail de réinitialisation et ouvrez le lien qu’il contient.',
-      limited: 'Ouvrez ensuite à nouveau le lien de l’e-mail.',
+      limited: 'Rouvrez ensuite le lien de l’e-mail.',
       newPassword: 'Nouveau mot de passe',
     },
     provider: {

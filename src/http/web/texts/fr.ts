@@ -20,7 +20,7 @@ const format: Format = createFormat('fr', {
   },
 })
 
-/** French, with "vous". */
+/** French, with "vous". A space that does not break stands before a colon, and a narrow one before other double punctuation. */
 export const fr: Texts = {
   language: 'fr',
   languageName: 'Français',
@@ -42,20 +42,20 @@ export const fr: Texts = {
     actions: 'Actions',
     toProduct: (name) => `Continuer vers ${name}`,
     toStart: 'Aller à la page d’accueil',
-    toAccount: 'Aller à votre compte',
+    toAccount: 'Accéder à votre compte',
   },
 
   buttons: {
     signIn: 'Se connecter',
     signOut: 'Se déconnecter',
-    signOutToSignIn: 'Se déconnecter pour se reconnecter',
+    signOutToSignIn: 'Se déconnecter et se reconnecter',
     signInAnotherWay: 'Se connecter autrement',
     backToSignIn: 'Retour à la connexion',
     createAccount: 'Créer le compte',
     register: 'Créer un compte',
-    forgotPassword: 'Mot de passe oublié ?',
-    noVerification: 'Pas d’e-mail de confirmation ?',
-    noEmail: 'Pas d’e-mail ?',
+    forgotPassword: 'Mot de passe oublié\u202f?',
+    noVerification: 'E-mail de confirmation non reçu\u202f?',
+    noEmail: 'E-mail non reçu\u202f?',
     newEmail: 'Demander un nouvel e-mail',
     usePasskey: 'Utiliser une clé d’accès',
     continue: 'Continuer',
@@ -94,7 +94,7 @@ export const fr: Texts = {
     keyName: 'L’endroit où la clé est utilisée, par exemple un serveur ou un programme.',
     expires: 'Le dernier jour où la clé fonctionne (UTC). Laissez ce champ vide pour une clé sans expiration.',
     limit:
-      'La fréquence à laquelle les services acceptent la clé, par exemple 10/m : un nombre par s, m, h ou d. Laissez ce champ vide pour une clé sans limite propre.',
+      'La fréquence à laquelle les services acceptent la clé, par exemple 10/m\u00a0: un nombre par s, m, h ou d. Laissez ce champ vide pour une clé sans limite propre.',
     scopes: 'Ce que la clé peut faire pour vous dans les services qui la vérifient.',
   },
 
@@ -104,7 +104,7 @@ export const fr: Texts = {
     about: (name) => `Ce service gère les comptes de ${name}.`,
     version: (version) => `Version ${version}`,
     developers: ({ explorer, reference, document }) =>
-      html`Pour les développeurs : ${explorer('explorateur de l’API')}, ${reference('référence')}, ${document('OpenAPI')}`,
+      html`Pour les développeurs\u00a0: ${explorer('explorateur de l’API')}, ${reference('référence')}, ${document('OpenAPI')}`,
   },
 
   signIn: {
@@ -113,21 +113,21 @@ export const fr: Texts = {
     byMail: 'Se connecter par e-mail',
     codeTitle: 'Saisissez votre code',
     codeHelp:
-      'Sans votre téléphone ni vos codes de secours, seul un administrateur de ce service peut vous rendre l’accès. Un e-mail n’y suffit pas.',
+      'Sans votre téléphone ni vos codes de secours, seul un administrateur de ce service peut vous rendre l’accès. Un e-mail ne suffit pas.',
     mailText: 'Saisissez l’adresse e-mail de votre compte. Nous vous enverrons un lien et un code pour vous connecter.',
     sendMail: 'Envoyer l’e-mail',
     sendAnotherMail: 'Envoyer un autre e-mail',
     mailSent: (email) =>
-      html`S’il existe un compte avec l’adresse <strong>${email}</strong>, il recevra un e-mail. Ouvrez le lien qu’il contient, ou saisissez son code ici.`,
+      html`S’il existe un compte avec l’adresse <strong>${email}</strong>, un e-mail lui est envoyé. Ouvrez le lien qu’il contient ou saisissez ici le code.`,
     linkOpened: 'J’ai ouvert le lien',
     linkText: 'Le lien de votre e-mail contient un code valable une seule fois, pendant 15 minutes.',
     checkMail: 'Consultez votre messagerie',
   },
-  signOut: { title: 'Voulez-vous vous déconnecter ?', stay: 'Rester connecté' },
+  signOut: { title: 'Voulez-vous vous déconnecter\u202f?', stay: 'Rester connecté' },
 
   register: {
     title: 'Créer un compte',
-    hasAccount: (signIn) => html`Vous avez déjà un compte ? ${signIn('Se connecter')}`,
+    hasAccount: (signIn) => html`Vous avez déjà un compte\u202f? ${signIn('Se connecter')}`,
     done: 'Votre compte a été créé.',
     mailSent: (email) =>
       html`Nous avons envoyé un e-mail à <strong>${email}</strong>. Ouvrez le lien qu’il contient dans les 24 heures pour confirmer votre adresse, puis connectez-vous.`,
@@ -136,28 +136,30 @@ export const fr: Texts = {
   },
   mailRequest: {
     send: 'Envoyer le lien',
-    noMail: 'Si aucun e-mail n’arrive d’ici quelques minutes, vérifiez vos courriers indésirables et l’adresse que vous avez saisie.',
+    noMail:
+      'Si aucun e-mail n’arrive d’ici quelques minutes, vérifiez vos courriers indésirables ainsi que l’adresse que vous avez saisie.',
     password: {
-      title: 'Mot de passe oublié ?',
+      title: 'Mot de passe oublié\u202f?',
       text: 'Saisissez l’adresse e-mail de votre compte. Nous vous enverrons un lien pour choisir un nouveau mot de passe.',
-      done: 'S’il existe un compte avec cette adresse, il recevra un e-mail contenant un lien. Le lien est valable 30 minutes.',
+      done: 'S’il existe un compte avec cette adresse, un e-mail contenant un lien lui est envoyé. Le lien est valable 30 minutes.',
     },
     verification: {
       title: 'Confirmez votre adresse e-mail',
       text: 'Saisissez l’adresse e-mail de votre compte. Nous vous enverrons un nouveau lien pour la confirmer.',
-      done: 'S’il existe un compte non confirmé avec cette adresse, il recevra un e-mail contenant un lien. Le lien est valable 24 heures.',
+      done: 'S’il existe un compte non confirmé avec cette adresse, un e-mail contenant un lien lui est envoyé. Le lien est valable 24 heures.',
     },
   },
   invitation: {
     title: 'Acceptez votre invitation',
-    welcome: (firstName, email) => html`Bienvenue, ${firstName} ! Choisissez un mot de passe pour votre compte <strong>${email}</strong>.`,
+    welcome: (firstName, email) =>
+      html`Bienvenue, ${firstName}\u202f! Choisissez un mot de passe pour votre compte <strong>${email}</strong>.`,
     passkey: 'Créer plutôt une clé d’accès',
     closed: 'Demandez une nouvelle invitation à la personne qui vous a invité.',
   },
 
   purposes: {
     openPage: 'pour ouvrir cette page',
-    changeAddress: 'pour changer votre adresse',
+    changeAddress: 'pour modifier votre adresse',
     setUpCodes: 'pour configurer les codes d’une application',
     turnCodesOn: 'pour activer les codes d’une application',
     turnCodesOff: 'pour désactiver les codes d’une application',
@@ -168,7 +170,7 @@ export const fr: Texts = {
     disconnect: 'pour dissocier ce compte',
     createKey: 'pour créer cette clé',
     rotateKey: 'pour renouveler cette clé',
-    limitKey: 'pour changer la limite de cette clé',
+    limitKey: 'pour modifier la limite de cette clé',
     enableKey: 'pour activer cette clé',
   },
   confirmation: {
@@ -203,20 +205,20 @@ export const fr: Texts = {
     languageText: 'La langue de ces pages et des e-mails que vous recevez.',
     address: 'Adresse',
     addressText: 'Nous envoyons un lien à la nouvelle adresse. Votre adresse change lorsque vous ouvrez ce lien.',
-    changeAddress: 'Changer l’adresse',
+    changeAddress: 'Modifier l’adresse',
     leaving: 'Supprimer votre compte',
     leavingText: 'Votre compte est supprimé avec ses sessions et ses clés API. Cette action est irréversible.',
     delete: 'Supprimer…',
-    deletion: (email) => html`Supprimer définitivement <strong>${email}</strong> ?`,
+    deletion: (email) => html`Supprimer définitivement <strong>${email}</strong>\u202f?`,
     deleteAccount: 'Supprimer le compte',
     goodbye: 'Au revoir',
     deleted: 'Votre compte a été supprimé, avec ses sessions et ses clés API.',
     notYourPassword: 'Ce n’est pas votre mot de passe',
   },
   password: {
-    title: 'Changer votre mot de passe',
+    title: 'Modifier votre mot de passe',
     text: 'Toutes vos autres sessions sont fermées. Les clés API continuent de fonctionner.',
-    change: 'Changer le mot de passe',
+    change: 'Modifier le mot de passe',
     none: 'Votre compte n’a pas de mot de passe',
     noneText:
       'Vous vous connectez autrement. Pour avoir aussi un mot de passe, demandez un e-mail contenant un lien qui vous permettra d’en choisir un.',
@@ -230,38 +232,38 @@ export const fr: Texts = {
   security: {
     codes: 'Codes d’une application',
     codesText:
-      'Après votre mot de passe, la connexion demande un code affiché par une application de votre téléphone. Votre mot de passe seul ne sert alors plus à personne. Pour les jours sans téléphone, vous recevez des codes de secours.',
-    on: 'Activé',
-    off: 'Désactivé',
+      'Pour vous connecter, vous saisissez votre mot de passe, puis un code affiché par une application de votre téléphone. Votre mot de passe seul ne permet alors plus à personne de se connecter. Pour les jours sans téléphone, vous recevez des codes de secours.',
+    on: 'Activés',
+    off: 'Désactivés',
     setUp: 'Configurer les codes',
     codesLeft: (count) =>
       format.plural(count, {
-        one: `Il reste ${count} code de secours. Il vous connecte une fois si vous n’avez pas votre téléphone.`,
-        other: `Il reste ${count} codes de secours. Chacun vous connecte une fois si vous n’avez pas votre téléphone.`,
+        one: `Il reste ${count} code de secours. Il permet de vous connecter une fois sans votre téléphone.`,
+        other: `Il reste ${count} codes de secours. Chacun permet de vous connecter une fois sans votre téléphone.`,
       }),
     fewCodesLeft: (count) =>
       format.plural(count, {
-        one: `Il reste ${count} code de secours. Demandez-en de nouveaux : sans téléphone ni codes de secours, seul un administrateur de ce service peut vous rendre l’accès.`,
-        other: `Il reste ${count} codes de secours. Demandez-en de nouveaux : sans téléphone ni codes de secours, seul un administrateur de ce service peut vous rendre l’accès.`,
+        one: `Il reste ${count} code de secours. Demandez-en de nouveaux\u00a0: sans téléphone ni codes de secours, seul un administrateur de ce service peut vous rendre l’accès.`,
+        other: `Il reste ${count} codes de secours. Demandez-en de nouveaux\u00a0: sans téléphone ni codes de secours, seul un administrateur de ce service peut vous rendre l’accès.`,
       }),
     renew: 'Obtenir de nouveaux codes de secours',
-    renewal: html`Obtenir de nouveaux codes de secours ? Les anciens ne fonctionneront plus.`,
+    renewal: html`Obtenir de nouveaux codes de secours\u202f? Les anciens ne fonctionneront plus.`,
     turnOff: 'Désactiver',
-    turningOff: html`Désactiver les <strong>codes d’une application</strong> ? Vos codes de secours ne fonctionneront plus non plus, et votre mot de passe suffira pour vous connecter.`,
+    turningOff: html`Désactiver les <strong>codes d’une application</strong>\u202f? Vos codes de secours ne fonctionneront plus non plus, et votre mot de passe suffira pour vous connecter.`,
     turnOn: 'Activer',
     setUpTitle: 'Configurer les codes d’une application',
     scan: 'Scannez le code QR',
     scanText:
-      'Ouvrez une application d’authentification sur votre téléphone et scannez le code QR, ou saisissez la clé dans l’application. Saisissez ensuite le code qu’elle affiche. Rien ne change avant cela. Le code QR est valable 15 minutes.',
+      'Ouvrez une application d’authentification sur votre téléphone et scannez le code QR, ou saisissez la clé de configuration dans l’application. Saisissez ensuite le code qu’elle affiche. Rien ne change avant cela. Le code QR est valable 15 minutes.',
     qrCode: 'Code QR pour l’application',
-    key: (key) => html`Clé : ${key}`,
+    key: (key) => html`Clé de configuration\u00a0: ${key}`,
     recovery: 'Vos codes de secours',
     recoveryNow: 'Enregistrez ces codes maintenant. Ils ne sont affichés qu’une fois.',
     recoveryText: (email, product) =>
-      html`Chaque code connecte <strong>${email}</strong> une fois à ${product}, à la place d’un code de l’application.`,
+      html`Chaque code permet à <strong>${email}</strong> de se connecter une fois à ${product}, à la place d’un code de l’application.`,
     recoveryFile: (email, product) => `Codes de secours de ${email} pour ${product}`,
     lastResort:
-      'Sans votre téléphone, ces codes ni clé d’accès, seul un administrateur de ce service peut vous rendre l’accès. Un e-mail n’y suffit pas.',
+      'Sans votre téléphone, sans ces codes et sans clé d’accès, seul un administrateur de ce service peut vous rendre l’accès. Un e-mail ne suffit pas.',
     saveFile: 'Enregistrer dans un fichier',
     print: 'Imprimer',
     saved: 'J’ai enregistré ces codes',
@@ -273,19 +275,20 @@ export const fr: Texts = {
     synced: 'Synchronisée entre plusieurs appareils',
     onOneDevice: 'Sur un seul appareil',
     none: 'Aucune clé d’accès',
-    noneText: 'Une clé d’accès vous connecte avec le verrouillage de l’écran de votre téléphone ou de votre ordinateur, sans mot de passe.',
-    footer: 'Une clé d’accès suffit pour vous connecter. Votre mot de passe fonctionne comme avant, sans demander de clé d’accès.',
+    noneText:
+      'Une clé d’accès vous permet de vous connecter avec le verrouillage d’écran de votre téléphone ou de votre ordinateur, sans mot de passe.',
+    footer: 'Une clé d’accès suffit pour vous connecter. Vous pouvez toujours vous connecter avec votre mot de passe, sans clé d’accès.',
     newTitle: 'Connectez-vous sans mot de passe',
     newText:
-      'Votre appareil garde la clé d’accès et l’ouvre avec le verrouillage de l’écran : une empreinte, un visage ou un code PIN. Elle ne fonctionne que sur ce site, si bien qu’un faux site ne peut pas vous la prendre.',
+      'Votre appareil conserve la clé d’accès et la déverrouille comme votre écran\u00a0: par empreinte digitale, reconnaissance faciale ou code PIN. Elle ne fonctionne que sur ce site\u00a0: un faux site ne peut donc pas vous la dérober.',
     create: 'Créer la clé d’accès',
     needsScript: 'La création d’une clé d’accès nécessite JavaScript.',
     nameText: 'Le nom que vous donnez à cette clé d’accès. Vous seul le voyez.',
     remove: 'Supprimer',
     removal: 'Supprimer cette clé d’accès',
     removalText:
-      'Elle ne vous connectera plus. Supprimez-la aussi de votre appareil, car ce site ne peut pas le faire. Cette action est irréversible.',
-    removing: (name) => html`Supprimer définitivement <strong>${name}</strong> ?`,
+      'Vous ne pourrez plus vous connecter avec elle. Supprimez-la aussi de votre appareil, car ce site ne peut pas le faire. Cette action est irréversible.',
+    removing: (name) => html`Supprimer définitivement <strong>${name}</strong>\u202f?`,
   },
   providers: {
     title: 'Autres fournisseurs',
@@ -297,17 +300,17 @@ export const fr: Texts = {
       'Vous pouvez vous connecter avec chaque compte associé. Les codes d’une application sont demandés comme après votre mot de passe.',
     connect: 'Associer',
     disconnect: 'Dissocier',
-    disconnecting: (provider) => html`Dissocier <strong>${provider}</strong> ? Vous ne pourrez plus vous connecter avec ce compte.`,
+    disconnecting: (provider) => html`Dissocier <strong>${provider}</strong>\u202f? Vous ne pourrez plus vous connecter avec ce compte.`,
     existing: 'Vous avez déjà un compte',
     existingText: (email, provider) =>
       html`Il existe déjà un compte avec l’adresse <strong>${email}</strong>. ${provider} n’y est pas encore associé.`,
     existingAdvice: (provider) =>
-      `Si c’est le vôtre, connectez-vous une fois comme d’habitude. Associez ensuite ${provider}, que vous pourrez utiliser désormais pour vous connecter.`,
+      `Si c’est le vôtre, connectez-vous une fois comme d’habitude. Associez ensuite ${provider}, que vous pourrez dès lors utiliser pour vous connecter.`,
     signInAndConnect: 'Se connecter et associer',
     otherTitle: (provider) => `Associer ${provider}`,
     other: (email, provider) => `Vous êtes connecté à un autre compte. Seul le titulaire de ${email} peut y associer ${provider}.`,
     otherAdvice: (email) => `Déconnectez-vous, puis connectez-vous en tant que ${email}.`,
-    question: (provider) => `Associer ${provider} ?`,
+    question: (provider) => `Associer ${provider}\u202f?`,
     warning: (provider) => `Toute personne qui peut se connecter à ce compte ${provider} pourra se connecter à votre compte ici.`,
     withoutAddress: 'un compte sans adresse',
     yourAccount: 'Votre compte',
@@ -318,16 +321,16 @@ export const fr: Texts = {
     heads: ['Appareil', 'Ouverte avec', 'Connexion', 'Dernière activité'],
     this: 'Cette session',
     revoke: 'Fermer',
-    unknownIp: 'Adresse inconnue',
+    unknownIp: 'Adresse IP inconnue',
     unknownClient: 'Appareil inconnu',
     client: (browser, system) => `${browser} sur ${system}`,
     methods: { password: 'Mot de passe', passkey: 'Clé d’accès', email: 'E-mail' },
     withFactor: (method) => `${method} et second facteur`,
     none: 'Aucune session',
     noneText: 'Vous n’êtes connecté nulle part.',
-    footer: 'Si vous ne reconnaissez pas une session, fermez-la et changez votre mot de passe.',
+    footer: 'Si vous ne reconnaissez pas une session, fermez-la et modifiez votre mot de passe.',
     endOthers: 'Fermer toutes les autres sessions',
-    endingOthers: html`Fermer toutes vos sessions <strong>sauf celle-ci</strong> ? Vous devrez vous y reconnecter. Cette action est irréversible.`,
+    endingOthers: html`Fermer toutes vos sessions <strong>sauf celle-ci</strong>\u202f? Vous devrez vous y reconnecter. Cette action est irréversible.`,
   },
 
   keys: {
@@ -341,9 +344,9 @@ export const fr: Texts = {
     noLimit: 'aucune',
     access: { full: 'complet', read: 'lecture', identify: 'identification' },
     accessChoices: {
-      identify: 'Identification : dit seulement qui vous êtes',
-      read: 'Lecture : aucune modification',
-      full: 'Complet : tout ce que vous pouvez faire',
+      identify: 'Identification\u00a0: dit seulement qui vous êtes',
+      read: 'Lecture\u00a0: aucune modification',
+      full: 'Complet\u00a0: tout ce que vous pouvez faire',
     },
     none: 'Aucune clé API',
     noneText: 'Créez-en une pour chaque programme qui appelle l’API pour vous.',
@@ -367,7 +370,7 @@ export const fr: Texts = {
     limitTextWithPlan: (limits) => `Une limite vous protège d’un programme qui s’emballe. Toutes vos clés réunies ont droit à ${limits}.`,
     saveLimit: 'Enregistrer la limite',
     rotation: 'Renouveler cette clé',
-    rotationText: 'La clé reçoit un nouveau secret. Tout le reste demeure identique.',
+    rotationText: 'La clé reçoit un nouveau secret. Le reste ne change pas.',
     rotate: 'Renouveler',
     overlaps: {
       none: 'Cesse de fonctionner tout de suite',
@@ -379,17 +382,17 @@ export const fr: Texts = {
     deletionText:
       'Les programmes qui utilisent cette clé cessent aussitôt de fonctionner. Cette action est irréversible. Pour les arrêter un temps seulement, désactivez la clé.',
     delete: 'Supprimer',
-    deleting: (name) => html`Supprimer définitivement <strong>${name}</strong> ?`,
+    deleting: (name) => html`Supprimer définitivement <strong>${name}</strong>\u202f?`,
     disable: 'Désactiver',
     enable: 'Activer',
   },
   use: {
     title: 'Utilisation',
     none: (days) => `Aucun service n’a vérifié cette clé au cours des ${days} derniers jours.`,
-    summary: (allowed, limited, days) => html`Autorisées : ${allowed}, limitées : ${limited}, en ${days} jours`,
-    day: (date, allowed, limited) => `${date} : ${allowed} autorisées, ${limited} limitées`,
+    summary: (allowed, limited, days) => html`Autorisées\u00a0: ${allowed}, au-delà de la limite\u00a0: ${limited}, en ${days} jours`,
+    day: (date, allowed, limited) => `${date}. Autorisées\u00a0: ${allowed}, au-delà de la limite\u00a0: ${limited}`,
     label: (days) => `Utilisation pour chacun des ${days} derniers jours`,
     numbers: 'Chiffres',
-    heads: { day: 'Jour (UTC)', allowed: 'Autorisées', limited: 'Limitées' },
+    heads: { day: 'Jour (UTC)', allowed: 'Autorisées', limited: 'Au-delà de la limite' },
   },
 }

@@ -38,7 +38,7 @@ test('201: a new account has the language of the request, and its mail is writte
   for (const [header, language, subject] of [
     ['de-AT,en;q=0.5', 'de', 'Bestätige deine E-Mail-Adresse für Latchkey'],
     ['fr', 'fr', 'Confirmez votre adresse e-mail pour Latchkey'],
-    ['it, es;q=0.8', 'es', 'Verifica tu dirección de correo para Latchkey'],
+    ['it, es;q=0.8', 'es', 'Verifica tu correo electrónico para Latchkey'],
     ['it', 'en', 'Verify your email address for Latchkey'],
     ['*', null, 'Verify your email address for Latchkey'],
     [undefined, null, 'Verify your email address for Latchkey'],
@@ -122,7 +122,7 @@ test('a notice has the language of the account when it was queued, also to an ad
   await put({ email: newEmail() })
   const mails = (await service.mailbox.messages()).filter(({ to }) => to === mia.email)
   assert.deepEqual(mails.map(({ subject }) => subject).toSorted(), [
-    'Se ha cambiado la dirección de correo de tu cuenta de Latchkey',
+    'Se ha cambiado el correo electrónico de tu cuenta de Latchkey',
     'Se ha cambiado tu contraseña de Latchkey',
   ])
 })

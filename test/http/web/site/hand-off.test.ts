@@ -398,7 +398,10 @@ test('422: a missing, short, long or plain challenge, a bad state and repeated p
       assertLeadsNowhere(await service.app.inject(visit(`${path}?${query}`, cookie)), `${path}?${query}`)
   assert.deepEqual(await service.db.all(ROWS), [])
   const said = textOf(await service.app.inject(visit(`/account/sign-in?${returnTo}`)))
-  assert.match(said, /The link that has led you here is not valid: code_challenge should be a challenge of the method S256/)
+  assert.match(said, /The link that has led you here is not valid\. Go back and try again\./)
+  // What its developer has to correct is in the log.
+  assert.doesNotMatch(said, /code_challenge|return_to/)
+  assert.match(service.logged.at(-1) ?? '', /"reason":"code_challenge should be a challenge of the method S256/)
   // The state is the product's: without one, none is sent back.
   const left = await follow(
     service,
