@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { test } from 'node:test'
+import { TEXTS } from '../../src/http/web/texts/texts.ts'
+import { codeAt } from '../../src/security/totp.ts'
 import { eventually } from '../support/app/eventually.ts'
 import { devMailUrl, startProcess } from '../support/processes/service-process.ts'
 import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
@@ -8,61 +10,84 @@ import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.t
 const EMAIL = 'mia@example.com'
 const PASSWORD = 'correct horse battery'
 const WIDTHS = [390, 1280]
+const STEP_MS = 30_000
 
-test('the account pages in German fit on a phone and on a desktop, and the script speaks German', async (t) => {
-  const browser = await openBrowser(t)
-  const service = await startProcess(t, { SELF_DELETION: 'true', EMAIL_SIGN_IN: 'true' })
-  const { page, problems } = await openPage(browser, service.url, {
-    locale: 'de-DE',
-    permissions: ['clipboard-read', 'clipboard-write'],
-  })
-  mkdirSync(SCREENSHOTS, { recursive: true })
-  const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
-  const fill = (label: string, text: string) => page.getByLabel(label, { exact: true }).fill(text)
-  const look = async (name: string, path?: string) => {
-    if (path !== undefined) await page.goto(`${service.url}${path}`)
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 844 })
-      const actual = await page.evaluate<number>('document.documentElement.scrollWidth')
-      assert.ok(actual <= width, `${name} is wider than the screen: ${actual}`)
-      await page.screenshot({ path: `${SCREENSHOTS}/german-${name}-${width}.png`, fullPage: true, animations: 'disabled' })
+// A button or a text that leaves the padding of its card.
+const OUTSIDE = `[...document.querySelectorAll('.card, .lone main > div')].flatMap((card) => {
+  const right = card.getBoundingClientRect().right - parseFloat(getComputedStyle(card).paddingRight) + 1
+  return [...card.querySelectorAll('button, .button, summary, p')].filter((part) => part.getBoundingClientRect().right > right)
+}).map((part) => part.textContent.trim())`
+
+for (const language of ['de', 'fr', 'es'] as const)
+  test(`the account pages in ${TEXTS[language].languageName} fit on a phone and on a desktop, and so does what the script says`, async (t) => {
+    const { buttons, fields, keys, links, navigation, register, script, security } = TEXTS[language]
+    const browser = await openBrowser(t)
+    const service = await startProcess(t, { SELF_DELETION: 'true', EMAIL_SIGN_IN: 'true' })
+    const { page, problems } = await openPage(browser, service.url, {
+      locale: language,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+    const fill = (label: string, text: string) => page.getByLabel(label, { exact: true }).fill(text)
+    const look = async (name: string, path?: string) => {
+      if (path !== undefined) await page.goto(`${service.url}${path}`)
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 844 })
+        const actual = await page.evaluate<number>('document.documentElement.scrollWidth')
+        assert.ok(actual <= width, `${name} is wider than the screen: ${actual}`)
+        assert.deepEqual(await page.evaluate(OUTSIDE), [], `${name} at ${width}`)
+        await page.screenshot({ path: `${SCREENSHOTS}/${language}-${name}-${width}.png`, fullPage: true, animations: 'disabled' })
+      }
     }
-  }
 
-  await look('start', '/')
-  await look('sign-in', '/account/sign-in')
-  await look('register', '/account/register')
-  await fill('Vorname', 'Mia')
-  await fill('Nachname', 'Muster')
-  await fill('E-Mail-Adresse', EMAIL)
-  await fill('Passwort', PASSWORD)
-  await press('Konto erstellen')
-  await page.getByText('Dein Konto wurde erstellt.').waitFor()
-  const { links } = await eventually('the mail is sent', async () => {
-    const [mail] = (await (await fetch(`${devMailUrl(service)}&to=${EMAIL}`)).json()) as { links: string[] }[]
-    return mail
+    await look('start', '/')
+    await look('sign-in', '/account/sign-in')
+    await look('register', '/account/register')
+    await fill(fields.firstName, 'Mia')
+    await fill(fields.lastName, 'Muster')
+    await fill(fields.email, EMAIL)
+    await fill(fields.password, PASSWORD)
+    await press(buttons.createAccount)
+    await page.getByText(register.done).waitFor()
+    const mail = await eventually('the mail is sent', async () => {
+      const [sent] = (await (await fetch(`${devMailUrl(service)}&to=${EMAIL}`)).json()) as { links: string[] }[]
+      return sent
+    })
+    const { pathname, search } = new URL(mail.links.find((link) => link.includes('/verify/')) ?? '')
+    await page.goto(`${service.url}${pathname}${search}`)
+    await page.getByRole('heading', { name: links.verification.done.title }).waitFor()
+    await page.goto(`${service.url}/account/sign-in`)
+    await fill(fields.email, EMAIL)
+    await fill(fields.password, PASSWORD)
+    await press(buttons.signIn)
+    await page.getByRole('heading', { name: navigation.profile, exact: true }).waitFor()
+    for (const [name, path] of [
+      ['profile', '/account/'],
+      ['password', '/account/password'],
+      ['security', '/account/security'],
+      ['sessions', '/account/sessions'],
+      ['new-key', '/account/keys/new'],
+    ] as const)
+      await look(name, path)
+    await fill(fields.name, 'Export')
+    await press(keys.create)
+    await press(buttons.copy)
+    await page.getByRole('button', { name: script.copied, exact: true }).waitFor()
+    await look('key')
+    await look('keys', '/account/keys')
+
+    await page.goto(`${service.url}/account/security`)
+    await press(security.setUp)
+    await page.getByRole('heading', { name: security.scan }).waitFor()
+    await look('codes')
+    const secret = await page.locator('input[name="secret"]').inputValue()
+    await fill(fields.code, codeAt(secret, Math.floor(Date.now() / STEP_MS)))
+    await press(security.turnOn)
+    await page.getByRole('heading', { name: security.recovery }).waitFor()
+    await look('recovery-codes')
+    await page.goto(`${service.url}/account/security`)
+    await page.evaluate("for (const question of document.querySelectorAll('details')) question.open = true")
+    await look('security-on')
+    assert.deepEqual(problems, [])
   })
-  const { pathname, search } = new URL(links.find((link) => link.includes('/verify/')) ?? '')
-  await page.goto(`${service.url}${pathname}${search}`)
-  await page.getByRole('heading', { name: 'Deine Adresse ist bestätigt' }).waitFor()
-  await page.goto(`${service.url}/account/sign-in`)
-  await fill('E-Mail-Adresse', EMAIL)
-  await fill('Passwort', PASSWORD)
-  await press('Anmelden')
-  await page.getByRole('heading', { name: 'Profil', exact: true }).waitFor()
-  for (const [name, path] of [
-    ['profile', '/account/'],
-    ['password', '/account/password'],
-    ['security', '/account/security'],
-    ['sessions', '/account/sessions'],
-    ['new-key', '/account/keys/new'],
-  ] as const)
-    await look(name, path)
-  await fill('Name', 'Nächtlicher Export')
-  await press('API-Schlüssel erstellen')
-  await press('Kopieren')
-  await page.getByRole('button', { name: 'Kopiert', exact: true }).waitFor()
-  await look('key')
-  await look('keys', '/account/keys')
-  assert.deepEqual(problems, [])
-})

@@ -62,7 +62,7 @@ function secretCard({ keys, buttons }: Texts, secret: string): Html {
   return html`<section class="card" aria-labelledby="secret"><h2 id="secret">${keys.secret}</h2>
 <p class="notice warn" role="status">${keys.secretNow}</p>
 <div class="secret"><input class="mono" id="key" aria-label="${keys.secretLabel}" value="${secret}" readonly><button class="primary" data-copy="key" hidden>${buttons.copy}</button></div>
-<p class="hint">${keys.secretUse(html`<code>X-API-Key</code>`)}</p></section>\n`
+<p class="hint">${keys.secretUse(html`<code class="nowrap">X-API-Key</code>`)}</p></section>\n`
 }
 
 function factsCard(texts: Texts, key: ApiKey, now: number): Html {

@@ -340,9 +340,9 @@ export const de: Texts = {
     noLimit: 'keines',
     access: { full: 'voll', read: 'lesen', identify: 'identifizieren' },
     accessChoices: {
-      identify: 'Identifizieren: sagt nur, wer du bist',
+      identify: 'Identifizieren: nur wer du bist',
       read: 'Lesen: keine Änderungen',
-      full: 'Voll: alles, was du auch kannst',
+      full: 'Voll: alles, was du kannst',
     },
     none: 'Keine API-Schlüssel',
     noneText: 'Erstelle einen für jedes Programm, das die API für dich aufruft.',

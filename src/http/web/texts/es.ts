@@ -152,7 +152,7 @@ export const es: Texts = {
     title: 'Acepta tu invitación',
     welcome: (firstName, email) =>
       html`Te damos la bienvenida, ${firstName}. Elige una contraseña para tu cuenta <strong>${email}</strong>.`,
-    passkey: 'Crear una llave de acceso en su lugar',
+    passkey: 'Crear una llave de acceso',
     closed: 'Pide otra invitación a la persona que te ha invitado.',
   },
 
@@ -240,8 +240,8 @@ export const es: Texts = {
         one: 'Te queda 1 código de recuperación. Consigue códigos nuevos: sin teléfono ni códigos de recuperación, solo un administrador de este servicio puede devolverte el acceso.',
         other: `Te quedan ${count} códigos de recuperación. Consigue códigos nuevos: sin teléfono ni códigos de recuperación, solo un administrador de este servicio puede devolverte el acceso.`,
       }),
-    renew: 'Obtener códigos de recuperación nuevos',
-    renewal: html`¿Obtener códigos de recuperación nuevos? Los antiguos dejarán de funcionar.`,
+    renew: 'Códigos de recuperación nuevos',
+    renewal: html`¿Crear códigos de recuperación nuevos? Los antiguos dejarán de funcionar.`,
     turnOff: 'Desactivar',
     turningOff: html`¿Desactivar los <strong>códigos de una aplicación</strong>? Tus códigos de recuperación también dejarán de funcionar, y bastará tu contraseña para iniciar sesión.`,
     turnOn: 'Activar',
@@ -336,9 +336,9 @@ export const es: Texts = {
     noLimit: 'ninguno',
     access: { full: 'completo', read: 'lectura', identify: 'identificación' },
     accessChoices: {
-      identify: 'Identificación: solo dice quién eres',
+      identify: 'Identificación: quién eres',
       read: 'Lectura: sin cambios',
-      full: 'Completo: todo lo que tú puedes hacer',
+      full: 'Completo: todo lo que puedes',
     },
     none: 'No hay claves de API',
     noneText: 'Crea una para cada programa que llame a la API por ti.',

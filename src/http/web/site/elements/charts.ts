@@ -121,7 +121,7 @@ export function useCard(texts: Texts, days: readonly DailyUse[], none: string): 
   const { format, use } = texts
   const [allowed, limited] = [days.reduce((sum, day) => sum + day.allowed, 0), days.reduce((sum, day) => sum + day.limited, 0)]
   const shown = (kind: string, count: number) =>
-    html`${allowed + limited === 0 ? undefined : html`<i class="${kind}"></i>`}${format.numberOf(count)}`
+    html`<span class="nowrap">${allowed + limited === 0 ? undefined : html`<i class="${kind}"></i>`}${format.numberOf(count)}</span>`
   const content = allowed + limited === 0 ? html`<p class="quiet">${none}</p>` : useChart(texts, { id: 'use-chart', days })
   return html`<section class="card wide" aria-labelledby="use"><header><h2 id="use">${use.title}</h2><span class="quiet">${use.summary(shown('swatch', allowed), shown('swatch bad', limited), days.length)}</span></header>
 ${content}
