@@ -1,4 +1,4 @@
-import { entity, instant, integer, text, type ValuesOf } from './entity.ts'
+import { entity, flag, instant, integer, text, type ValuesOf } from './entity.ts'
 
 /** `oidc`: OpenID Connect. `microsoft`: the same, with its own claim for verified addresses. `github`: OAuth and the API of GitHub. */
 export type ProviderKind = 'oidc' | 'microsoft' | 'github'
@@ -41,7 +41,14 @@ export type ProviderFlow = {
 
 /** An account at a provider as its owner sees it. */
 export const IDENTITY = entity('identities', { provider: text, email: text, connectedAt: instant })
-export const IDENTITY_ROW = entity('identities', { issuer: text, subject: text, userId: integer, ...IDENTITY.fields })
+export const IDENTITY_ROW = entity('identities', {
+  issuer: text,
+  subject: text,
+  userId: integer,
+  ...IDENTITY.fields,
+  /** Whether it belongs to the owner of the address: the provider had verified it, or somebody who had verified it here was signed in. */
+  proven: flag,
+})
 
 export type Identity = ValuesOf<typeof IDENTITY.fields>
 export type IdentityRow = ValuesOf<typeof IDENTITY_ROW.fields>

@@ -48,10 +48,10 @@ const MAX_IDENTITIES = 20
 export function checkIdentities(value: unknown): readonly ImportedIdentity[] {
   return checkList('providers', value, MAX_IDENTITIES).map((entry, index) => {
     const name = `providers[${index}]`
-    const { issuer, subject, provider, email = '', connectedAt } = checkIdentityFields(checkObject(name, entry) ?? {}, `${name}.`)
+    const { issuer, subject, provider, email = '', connectedAt, proven } = checkIdentityFields(checkObject(name, entry) ?? {}, `${name}.`)
     if (issuer === undefined || subject === undefined || provider === undefined)
       throw new Rejected(`${name}: needs provider, issuer and subject`)
-    return { issuer, subject, provider, email, connectedAt }
+    return { issuer, subject, provider, email, connectedAt, proven }
   })
 }
 

@@ -168,8 +168,13 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
   }
 
   async function writeIdentities(tx: ChangeTransaction, ids: UserIds, updatedIds: ReadonlySet<number>): Promise<void> {
-    const rows = [...ids].flatMap(([{ identities }, userId]) =>
-      identities.map((identity) => ({ ...identity, userId, connectedAt: identity.connectedAt ?? now() })),
+    const rows = [...ids].flatMap(([{ identities, verified = false }, userId]) =>
+      identities.map((identity) => ({
+        ...identity,
+        userId,
+        connectedAt: identity.connectedAt ?? now(),
+        proven: identity.proven ?? verified,
+      })),
     )
     if (rows.length === 0) return
     for (const { userId, provider } of await insertImportedIdentities(tx, rows))

@@ -94,7 +94,8 @@ export type ImportedPasskey = Omit<PasskeyRow, 'userId' | 'createdAt' | 'lastUse
   readonly lastUsedAt?: number | undefined
 }
 
-export type ImportedIdentity = Omit<IdentityRow, 'userId' | 'connectedAt'> & { readonly connectedAt?: number | undefined }
+export type ImportedIdentity = Omit<IdentityRow, 'userId' | 'connectedAt' | 'proven'> &
+  Partial<Record<'connectedAt', number | undefined> & Record<'proven', boolean | undefined>>
 
 /** A user of a file that cannot be imported. The reason never contains a password or a hash. */
 export class Rejected extends Error {

@@ -15,7 +15,7 @@ import { languageOf } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 import type { EmailSignIn, MailedProof } from './email-sign-in.service.ts'
 import type { PasswordProof } from './password-proof.ts'
-import { addAccountOf, personOf, takeOver } from './provider-accounts.ts'
+import { addAccountOf, endStrangers, personOf, takeOver } from './provider-accounts.ts'
 import { createSecondStep, type FactorAnswer, type SecondStepParts } from './second-step.ts'
 
 /** What the first step of a login leads to. A caller switches over the kind, so that a second step does not compile without it. */
@@ -114,6 +114,7 @@ export function createLogin(parts: Parts): Login {
     ) {
       if (!(await recordSignIn(tx, id, resetVersion, now(), secondFactor)))
         throw new Refusal(refusal, `the account of user ${id} has changed`)
+      if (method === 'email') await endStrangers(tx, id)
       return open(tx, tokens, { userId: id, method, secondFactor, origin, now: now() })
     }
 

@@ -1,11 +1,11 @@
 import type { Origin } from '../../model/caller.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
-import { deleteIdentities } from '../../storage/repositories/sign-in/identity.repository.ts'
 import { findUserById, resetPassword } from '../../storage/repositories/users/user.repository.ts'
 import { mailedTokenRefusal, readToken } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { trimSessions } from '../sessions/sessions.service.ts'
+import { endIdentities } from './provider-accounts.ts'
 import { requestMail } from './registration.service.ts'
 
 export type PasswordReset = ReturnType<typeof createPasswordReset>
@@ -51,9 +51,7 @@ export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
       await changes.withoutCaller(origin, async (tx) => {
         if (!(await resetPassword(tx, userId, passwordHash, version))) throw refused('invalid_token')
         await deleteSessionsOfUser(tx, userId)
-        // Whoever connected an account of a provider to an address that nobody has verified may not be whom it belongs to.
-        const ended = verified ? [] : await deleteIdentities(tx, userId)
-        for (const provider of ended) tx.record({ kind: 'provider.disconnected', target: userId, changed: [provider] })
+        await endIdentities(tx, userId, verified ? 'unproven' : 'all')
         tx.record({ kind: 'user.password_reset', target: userId })
       })
       return totp ? undefined : email

@@ -39,13 +39,23 @@ export function personOf(identity: ProvenIdentity): KnownPerson {
 export async function connect(
   tx: ChangeTransaction,
   userId: number,
-  person: Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'>,
+  person: Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email' | 'proven'>,
   now: number,
 ) {
-  const { provider, issuer, subject, email } = person
-  if (!(await insertIdentity(tx, { provider, issuer, subject, email, userId, connectedAt: now }))) return false
+  const { provider, issuer, subject, email, proven } = person
+  if (!(await insertIdentity(tx, { provider, issuer, subject, email, proven, userId, connectedAt: now }))) return false
   tx.record({ kind: 'provider.connected', target: userId, changed: [provider] })
   return true
+}
+
+/**
+ * Ends ways into an account for the person who has shown that its address is theirs. Whoever connected an identity that is not proven may
+ * be somebody else, who registered with this address beforehand. Returns whether it ended any.
+ */
+export async function endIdentities(tx: ChangeTransaction, userId: number, which: 'all' | 'unproven'): Promise<boolean> {
+  const ended = await deleteIdentities(tx, userId, which)
+  for (const provider of ended) tx.record({ kind: 'provider.disconnected', target: userId, changed: [provider] })
+  return ended.length > 0
 }
 
 /** A new account without a password. If the provider has not verified the address, its owner gets a mail with a link. Refuses if it is taken. */
@@ -53,7 +63,8 @@ export async function addAccountOf(tx: ChangeTransaction, person: KnownPerson, n
   const { email, firstName, lastName, language, isEmailVerified: verified } = person
   const profile = { email, firstName, lastName, language }
   const userId = await addAccount(tx, { ...profile, role: 'user', verified, passwordHash: NO_PASSWORD, createdAt: now })
-  if (!(await connect(tx, userId, person, now))) throw new Refusal('email_taken', 'the identity was connected a moment ago')
+  if (!(await connect(tx, userId, { ...person, proven: verified }, now)))
+    throw new Refusal('email_taken', 'the identity was connected a moment ago')
   if (!verified) await enqueueMail(tx, 'verify', emailKey(email), now)
   return foundUser(await findUserById(tx, userId))
 }
@@ -70,19 +81,34 @@ export async function takeOver(
 ): Promise<Account> {
   await lockAccounts(tx, id, id)
   if (!(await takeOverUser(tx, id, NO_PASSWORD, person.language ?? null))) throw new Refusal('email_taken', 'the account has changed')
-  const sessions = await countSessions(tx, id)
-  await deleteSessionsOfUser(tx, id)
+  await endSessions(tx, id)
   const keys = await deleteApiKeysOfUser(tx, id, ALL_KEYS)
   await deleteTotpSecret(tx, id)
   await deleteRecoveryCodes(tx, id)
   await deletePasskeys(tx, id)
   await endLoginChallenges(tx, id)
-  for (const provider of await deleteIdentities(tx, id)) tx.record({ kind: 'provider.disconnected', target: id, changed: [provider] })
+  await endIdentities(tx, id, 'all')
   if (passwordHash !== NO_PASSWORD) tx.record({ kind: 'user.password_changed', target: id })
   if (totp || passkeys > 0) tx.record({ kind: 'factor.reset', target: id })
-  if (sessions > 0) tx.record({ kind: 'session.revoked', target: id, count: sessions })
   if (keys > 0) tx.record({ kind: 'key.revoked', target: id, count: keys })
   tx.record({ kind: 'user.verified', target: id })
-  if (!(await connect(tx, id, person, now))) throw new Refusal('email_taken', 'the identity was connected a moment ago')
+  if (!(await connect(tx, id, { ...person, proven: true }, now)))
+    throw new Refusal('email_taken', 'the identity was connected a moment ago')
   return foundUser(await findUserById(tx, id))
+}
+
+/**
+ * For somebody who signs in by mail: ends what an identity that is not proven has opened, and the identity. The account was verified by a
+ * link, which says nothing about who registered it.
+ */
+export async function endStrangers(tx: ChangeTransaction, userId: number): Promise<void> {
+  if (!(await endIdentities(tx, userId, 'unproven'))) return
+  await endSessions(tx, userId)
+  await endLoginChallenges(tx, userId)
+}
+
+async function endSessions(tx: ChangeTransaction, userId: number): Promise<void> {
+  const count = await countSessions(tx, userId)
+  await deleteSessionsOfUser(tx, userId)
+  if (count > 0) tx.record({ kind: 'session.revoked', target: userId, count })
 }

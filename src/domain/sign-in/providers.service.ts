@@ -6,7 +6,12 @@ import { hashChallenge } from '../../security/challenges.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import type { ProviderClient } from '../../security/providers/oidc.ts'
 import { endLoginChallenges, markUsed } from '../../storage/repositories/sign-in/factor.repository.ts'
-import { deleteIdentity, findIdentityOwner, listIdentities } from '../../storage/repositories/sign-in/identity.repository.ts'
+import {
+  deleteIdentity,
+  findIdentityOwner,
+  hasUnprovenIdentity,
+  listIdentities,
+} from '../../storage/repositories/sign-in/identity.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import { connect } from './provider-accounts.ts'
 
@@ -62,10 +67,11 @@ export function createProviders({ reads, changes, now, providers, hasPasskeys, h
       if (!isFirst) throw new Refusal('sign_in_ended', 'the flow was completed before')
       return client.complete({ ...flow, redirectUri }, answer)
     },
-    /** Connects an identity that was proven in this browser to the account of the caller. */
+    /** Connects an identity that was proven in this browser to the account of the caller, whom another identity may have let in. */
     connect: (actor: Actor, identity: Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'>): Promise<void> =>
       changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id }) => {
-        if (!(await connect(tx, id, identity, now()))) throw new Refusal('provider_taken')
+        const proven = !(await hasUnprovenIdentity(tx, id))
+        if (!(await connect(tx, id, { ...identity, proven }, now()))) throw new Refusal('provider_taken')
       }),
     /** Refuses to take the last way in. */
     disconnect: (actor: Actor, name: string): Promise<void> =>

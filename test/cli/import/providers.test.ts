@@ -11,12 +11,19 @@ import { type DatabaseKind, temporaryFolder, test } from '../../support/database
 import { done, runLatchkey } from '../../support/processes/command-line.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../support/servers/identity-provider.ts'
 
-const IDENTITIES = statement<{ connected_at: unknown; user_id: unknown }>('select * from identities order by provider, subject')
+const IDENTITIES = statement<{ connected_at: unknown; user_id: unknown; proven: unknown }>(
+  'select * from identities order by provider, subject',
+)
 const MIA = { sub: 'mia Ä', email: 'mia@example.com', email_verified: true, name: 'Mia Muster' }
 const KNOWN = { provider: 'acme', issuer: 'https://login.acme.example', subject: 'ada' }
 
 const rowsIn = async (db: Database) =>
-  (await db.all(IDENTITIES)).map((row) => ({ ...row, connected_at: Number(row.connected_at), user_id: Number(row.user_id) }))
+  (await db.all(IDENTITIES)).map(({ connected_at, user_id, proven, ...row }) => ({
+    ...row,
+    connected_at: Number(connected_at),
+    user_id: Number(user_id),
+    proven: Boolean(proven),
+  }))
 
 /** A service that knows the provider, with its command line. */
 async function place(t: TestContext, database: DatabaseKind, provider?: IdentityProvider) {
@@ -58,7 +65,7 @@ nodeTest('accounts of providers move between databases, with and without hashes,
       .map((line) => JSON.parse(line))
     const [connectedAt = 0] = original.map(({ connected_at }) => connected_at)
     const exported = { provider: 'acme', issuer: provider.url, subject: MIA.sub, email: MIA.email }
-    const expected = [{ ...exported, connected_at: new Date(connectedAt).toISOString() }]
+    const expected = [{ ...exported, connected_at: new Date(connectedAt).toISOString(), proven: true }]
     assert.deepEqual(
       users.map(({ providers }) => providers),
       [undefined, expected],
@@ -80,9 +87,33 @@ test('--on-conflict update connects the accounts of the file, once', async (t) =
   for (const user of [{ ...ada, providers: [KNOWN] }, { ...ada, providers: [KNOWN] }, ada])
     done(await importing([user], '--on-conflict', 'update'), 'read 1 = created 0 + updated 1 + skipped 0 + rejected 0\n')
   const [row, ...others] = await rowsIn(db)
-  assert.deepEqual([others, { ...row, connected_at: 0, user_id: 0 }], [[], { ...KNOWN, email: '', connected_at: 0, user_id: 0 }])
+  assert.deepEqual(
+    [others, { ...row, connected_at: 0, user_id: 0 }],
+    [[], { ...KNOWN, email: '', connected_at: 0, user_id: 0, proven: false }],
+  )
   const kinds = (await storedKinds(db)).filter((kind) => kind.startsWith('provider.'))
   assert.deepEqual(kinds, [`provider.connected ${row?.user_id}`])
+})
+
+test('a file says whether an account of a provider is proven; otherwise that of a verified account is', async (t) => {
+  const { db, importing, run } = await place(t, t.database)
+  const given = (name: string, verified: boolean, proven?: boolean) => ({
+    email: `${name}@example.com`,
+    verified,
+    providers: [{ ...KNOWN, subject: name, ...(proven !== undefined && { proven }) }],
+  })
+  const users = [given('a', true), given('b', false), given('c', true, false), given('d', false, true)]
+  done(await importing(users), 'read 4 = created 4 + updated 0 + skipped 0 + rejected 0\n')
+  const expected = [true, false, false, true]
+  assert.deepEqual(
+    (await rowsIn(db)).map(({ proven }) => proven),
+    expected,
+  )
+  const exported = (await run('user', 'export')).stdout.trim().split('\n')
+  assert.deepEqual(
+    exported.map((line) => JSON.parse(line).providers[0].proven),
+    expected,
+  )
 })
 
 const INVALID: readonly (readonly [unknown, string])[] = [
@@ -95,6 +126,7 @@ const INVALID: readonly (readonly [unknown, string])[] = [
   [[{ ...KNOWN, provider: '../x' }], 'providers[0].provider: should be'],
   [[{ ...KNOWN, email: 'nobody' }], 'providers[0].email: should be'],
   [[{ ...KNOWN, connected_at: 'yesterday' }], 'providers[0].connected_at: should be a date'],
+  [[{ ...KNOWN, proven: 'perhaps' }], 'providers[0].proven: should be'],
   [Array(21).fill(KNOWN), 'providers: should have at most 20 entries'],
 ]
 

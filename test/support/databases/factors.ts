@@ -12,5 +12,5 @@ export async function addFactors(tx: Transaction, userId: number, sealedWith = '
   await insertPasskey(tx, { ...passkey, userId, name: 'Schlüssel', backedUp: true, createdAt: 4, lastUsedAt: 6 })
   await countPasskeys(tx, userId)
   const identity = { provider: 'acme', issuer: 'https://login.acme.example', subject: `Ä-${userId}`, email: 'mia@acme.example' }
-  await insertIdentity(tx, { ...identity, userId, connectedAt: 7 })
+  await insertIdentity(tx, { ...identity, userId, connectedAt: 7, proven: true })
 }

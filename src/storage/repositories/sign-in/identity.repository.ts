@@ -1,9 +1,11 @@
 import { IDENTITY, IDENTITY_ROW, type Identity, type IdentityRow } from '../../../model/provider.ts'
 import { insertInto, type Reads, statement, type Transaction } from '../../database.ts'
-import { changes, finds, lists } from '../../repository-functions.ts'
+import { changes, exists, finds, lists } from '../../repository-functions.ts'
 
 const INSERT = statement(`${insertInto('identities', IDENTITY_ROW)} on conflict do nothing`)
-const DELETE_ALL = statement<{ readonly provider: string }>('delete from identities where user_id = $1 returning provider')
+const DELETE_SOME = statement<{ readonly provider: string }>(
+  'delete from identities where user_id = $1 and (proven = false or $2 = true) returning provider',
+)
 
 /** False if the identity belongs to an account, or if the account has another one of this provider. */
 export async function insertIdentity(tx: Transaction, identity: IdentityRow): Promise<boolean> {
@@ -26,7 +28,12 @@ export const deleteIdentity = changes<Transaction, [userId: number, provider: st
   'delete from identities where user_id = $1 and provider = $2',
 )
 
+/** Whether somebody may have connected it who is not the owner of the address. */
+export const hasUnprovenIdentity = exists<Transaction, [userId: number]>(
+  'select 1 as found from identities where user_id = $1 and proven = false limit 1',
+)
+
 /** Returns the providers of those that it deleted. */
-export async function deleteIdentities(tx: Transaction, userId: number): Promise<readonly string[]> {
-  return (await tx.all(DELETE_ALL, userId)).map(({ provider }) => provider)
+export async function deleteIdentities(tx: Transaction, userId: number, which: 'all' | 'unproven'): Promise<readonly string[]> {
+  return (await tx.all(DELETE_SOME, userId, which === 'all')).map(({ provider }) => provider)
 }

@@ -241,6 +241,88 @@ test('a reset of an account that nobody has verified ends what a stranger has co
   assert.deepEqual(await service.db.all(IDENTITIES), [])
 })
 
+/** What the owner of an address does who has not registered: sets a password by mail. */
+async function resetByMail({ app, mailbox }: TestApp, email: string): Promise<void> {
+  await app.inject({ method: 'POST', url: '/forgot-password/', payload: { email } })
+  const payload = { code: await mailbox.codeFor(email), new_password: PASSWORD }
+  const response = await app.inject({ method: 'POST', url: '/reset-password/', payload })
+  assert.equal(response.statusCode, 200, response.body)
+}
+
+test('a reset ends what was registered with an address that its provider had not verified, also after somebody verified it', async (t) => {
+  const service = await start(t)
+  const [intruder, person] = [createBrowser(service), somebody({ email_verified: false })]
+  await signIn(service, intruder, person)
+  const email = person.email ?? ''
+  assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(email)))).statusCode, 200)
+  assert.equal(leadsTo(await signIn(service, intruder, person)), '/account/')
+  // An identity that the intruder connects in the session of the first one is theirs as well.
+  const there = { provider: service.other }
+  const second = somebody({ sub: 'eve', email: newEmail() })
+  assert.equal(leadsTo(await signIn(there, intruder, second, '/login/with/corp?connect=true')), '/account/connect/confirm')
+  assert.equal(leadsTo(await intruder.send('/account/connect/confirm')), '/account/security')
+  assert.equal((await service.db.all(IDENTITIES)).length, 2)
+
+  await resetByMail(service, email)
+  assert.deepEqual(await service.db.all(IDENTITIES), [])
+  assert.equal(leadsTo(await intruder.open('/account/')), '/account/sign-in')
+  assert.equal(leadsTo(await signIn(service, createBrowser(service), person)), '/account/connect')
+  const kinds = (await storedKinds(service.db)).filter((kind) => kind.startsWith('provider.disconnected'))
+  assert.equal(kinds.length, 2)
+  // From then on, what the owner of the address connects is theirs.
+  const owner = createBrowser(service)
+  await signIn(service, owner, somebody({ sub: 'mine', email, email_verified: false }))
+  await owner.send('/account/sign-in', { email, password: PASSWORD, next: '/account/connect/confirm' })
+  assert.equal(leadsTo(await owner.send('/account/connect/confirm')), '/account/security')
+  await resetByMail(service, email)
+  assert.deepEqual(
+    (await service.db.all(IDENTITIES)).map(({ subject }) => subject),
+    ['mine'],
+  )
+})
+
+test('a reset ends no identity whose provider has verified the address, or that the owner of the account has connected', async (t) => {
+  const service = await start(t)
+  const person = somebody()
+  const browser = createBrowser(service)
+  await signIn(service, browser, person)
+  await signIn({ provider: service.other }, browser, somebody({ sub: 'corp-1', email_verified: false }), '/login/with/corp?connect=true')
+  assert.equal(leadsTo(await browser.send('/account/connect/confirm')), '/account/security')
+  const mia = await member(service)
+  const other = createBrowser(service)
+  await signIn(service, other, somebody({ sub: 'mia', email: mia.email, email_verified: false }))
+  await other.send('/account/sign-in', { email: mia.email, password: mia.password })
+  await other.send('/account/connect/confirm')
+  const before = await service.db.all(IDENTITIES)
+  assert.equal(before.length, 3)
+  for (const email of [person.email ?? '', mia.email]) await resetByMail(service, email)
+  assert.deepEqual(await service.db.all(IDENTITIES), before)
+})
+
+test('signing in by mail ends what was registered with an unverified address, and its sessions', async (t) => {
+  const service = await start(t, { env: { EMAIL_SIGN_IN: 'true' } })
+  const [intruder, person] = [createBrowser(service), somebody({ email_verified: false })]
+  await signIn(service, intruder, person)
+  const email = person.email ?? ''
+  assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(email)))).statusCode, 200)
+  await signIn(service, intruder, person)
+  assert.equal((await intruder.open('/account/')).statusCode, 200)
+  const signInByMail = async () => {
+    await service.app.inject({ method: 'POST', url: '/login/email', payload: { email } })
+    const payload = { token: await service.mailbox.codeFor(email) }
+    const response = await service.app.inject({ method: 'POST', url: '/login/email/confirm', payload })
+    assert.equal(response.statusCode, 200, response.body)
+    return { headers: { authorization: `Bearer ${response.json().token}` } }
+  }
+  const first = await signInByMail()
+  assert.deepEqual(await service.db.all(IDENTITIES), [])
+  assert.equal(leadsTo(await intruder.open('/account/')), '/account/sign-in')
+  assert.equal(leadsTo(await signIn(service, createBrowser(service), person)), '/account/connect')
+  // Nothing of the owner ends by the next one.
+  await signInByMail()
+  assert.equal((await caller(service, first)('GET', '/users/me')).statusCode, 200)
+})
+
 test('401: a banned owner of an identity, and a banned account with its address', async (t) => {
   const service = await start(t)
   const person = somebody()
