@@ -177,9 +177,10 @@ export function createLogin(parts: Parts): Login {
       const person = { ...personOf(identity), language: languageOf(origin, languages) }
       const { provider, email, isEmailVerified } = person
       const account = await findUserByEmail(reads, emailKey(email))
-      if (account?.verified) return { kind: 'account exists', userId: account.id, email: account.email }
-      // Only whoever the address belongs to may have an account that nobody has verified.
-      if (account !== undefined && (account.banned || !isEmailVerified)) requireUsable(origin, account)
+      // An account that nobody has verified belongs to the owner of the address. Whoever only claims it must not learn more of an account
+      // than that it exists.
+      if (account !== undefined && (account.verified || account.banned || !isEmailVerified))
+        return { kind: 'account exists', userId: account.id, email: account.email }
       if (account === undefined) await limiter.countAddress('register:ip', origin.ip)
       const opened = await changes.withoutCaller(origin, async (tx) => {
         const user = await (account === undefined ? addAccountOf(tx, person, now()) : takeOver(tx, account, person, now()))

@@ -197,7 +197,7 @@ test('303: an unverified account is taken over by whom its address belongs to, a
     assert.ok(kinds.includes(kind), kind)
 })
 
-test('401: an unverified account is not taken over by a claim that the provider has not verified', async (t) => {
+test('303: a claim that the provider has not verified does not take an unverified account over, and learns only that there is one', async (t) => {
   const service = await start(t)
   const mia = await member(service, { verified: false })
   const before = await users(service)
@@ -205,9 +205,12 @@ test('401: an unverified account is not taken over by a claim that the provider 
     const { email_verified: _, ...person } = somebody({ email: mia.email })
     const browser = createBrowser(service)
     const response = await signIn(service, browser, email_verified === undefined ? person : { ...person, email_verified })
-    assert.equal(response.headers['x-error-code'], 'login_unverified')
-    assert.match(textOf(response), /Verify your address first/)
+    assert.equal(leadsTo(response), '/account/connect')
+    assert.match(textOf(await browser.open('/account/connect')), /There is already an account with the address/)
     assert.equal(browser.isSignedIn(), false)
+    // The right password says more.
+    const fields = { email: mia.email, password: mia.password, next: '/account/connect/confirm' }
+    assert.equal((await browser.send('/account/sign-in', fields)).headers['x-error-code'], 'login_unverified')
   }
   assert.deepEqual([await users(service), await service.db.all(IDENTITIES)], [before, []])
 })
@@ -323,17 +326,24 @@ test('signing in by mail ends what was registered with an unverified address, an
   assert.equal((await caller(service, first)('GET', '/users/me')).statusCode, 200)
 })
 
-test('401: a banned owner of an identity, and a banned account with its address', async (t) => {
+test('401: the banned owner of an identity is told so; somebody who claims the address of a banned account is not', async (t) => {
   const service = await start(t)
   const person = somebody()
   await signIn(service, createBrowser(service), person)
   const [user] = await users(service)
   await service.services.userAdministration.ban(OPERATOR, user?.id ?? 0)
   assert.equal((await signIn(service, createBrowser(service), person)).headers['x-error-code'], 'login_banned')
-  const unverified = await member(service, { verified: false })
-  await service.services.userAdministration.ban(OPERATOR, unverified.id)
-  const response = await signIn(service, createBrowser(service), somebody({ sub: 'other', email: unverified.email }))
-  assert.equal(response.headers['x-error-code'], 'login_banned')
+  const pages = new Set<string>()
+  for (const verified of [true, false]) {
+    const { id, email } = await member(service, { verified })
+    await service.services.userAdministration.ban(OPERATOR, id)
+    for (const email_verified of [true, false]) {
+      const browser = createBrowser(service)
+      assert.equal(leadsTo(await signIn(service, browser, somebody({ sub: 'other', email, email_verified }))), '/account/connect')
+      pages.add(textOf(await browser.open('/account/connect')).replaceAll(email, ''))
+    }
+  }
+  assert.equal(pages.size, 1, 'one and the same page')
   assert.equal((await service.db.all(IDENTITIES)).length, 1)
 })
 
