@@ -122,7 +122,7 @@ export function createOidcClient(settings: ProviderSettings, { fetch, now }: Cli
         issuer: token.iss,
         subject: token.sub,
         email: textOf(claims['email']),
-        isEmailVerified: kind === 'microsoft' ? isDomainOwner(token) : isTrue(claims['email_verified']),
+        isEmailVerified: kind === 'microsoft' ? isDomainOwner(claims) : isTrue(claims['email_verified']),
         ...namesOf(claims),
       }
     },
@@ -142,10 +142,10 @@ export function answerUrl(redirectUri: string, answer: URLSearchParams): URL {
 
 /**
  * Microsoft says nothing about addresses by itself: an admin of any tenant can give a user any address. Only this optional claim, which the
- * operator adds to the registration, says that the address belongs to a domain which the tenant has verified.
+ * operator adds to the registration, says that the address belongs to a domain which the tenant has verified. It speaks about the address
+ * beside it, and not about one from elsewhere.
  */
-function isDomainOwner(token: Claims): boolean {
-  const { xms_edov: claim } = token
+function isDomainOwner({ xms_edov: claim }: Claims): boolean {
   return isTrue(claim) || claim === 1 || claim === '1'
 }
 

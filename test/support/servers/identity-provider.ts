@@ -23,6 +23,8 @@ export type Lies = {
   /** Sends everybody who asks for the metadata elsewhere. */
   readonly movesTo?: string
   readonly metadata?: Readonly<Record<string, unknown>>
+  /** What its userinfo endpoint answers, if the metadata name one. */
+  readonly userinfo?: object
 }
 
 type Grant = { readonly person: Person; readonly nonce: string | null; readonly challenge: string; readonly redirectUri: string }
@@ -77,6 +79,8 @@ export async function startIdentityProvider(t: TestContext): Promise<IdentityPro
       case '/.well-known/openid-configuration':
         if (lies.movesTo !== undefined) return void response.writeHead(302, { location: lies.movesTo }).end()
         return { ...metadataOf(issuer), ...lies.metadata }
+      case '/userinfo':
+        return lies.userinfo
       case '/jwks':
         return { keys: [await key.jwk()] }
       case '/token':

@@ -204,6 +204,28 @@ test('303: GitHub, by its documented OAuth and e-mail API; the primary address c
   assert.equal((await late.open(back.href)).headers['x-error-code'], 'provider_refused')
 })
 
+test('Microsoft: the claim about the domain counts for the address beside it, and for no other', async (t) => {
+  const provider = await startIdentityProvider(t)
+  const service = await startApp(t, { env: { SIGN_IN_PROVIDERS: 'microsoft', ...providerEnv('microsoft', provider.url) } })
+  const metadata = { userinfo_endpoint: `${provider.url}/userinfo` }
+  const signIn = async (sub: string, claims: Readonly<Record<string, unknown>>, userinfo: object) => {
+    provider.lie({ metadata, claims, userinfo: { sub, ...userinfo } })
+    const browser = createBrowser(service)
+    const response = await browser.open(provider.authorize(leadsTo(await browser.open('/login/with/microsoft')), { sub }))
+    assert.ok(response.statusCode === 200 || response.statusCode === 303, response.body)
+    return browser.isSignedIn()
+  }
+  assert.equal(
+    await signIn('a', { xms_edov: true }, { email: 'a@example.com' }),
+    false,
+    'the claim of the token, the address of the endpoint',
+  )
+  assert.equal(await signIn('b', { email: 'b@example.com' }, { xms_edov: true }), false, 'and the other way round')
+  assert.equal(await signIn('c', { email: 'c@example.com', email_verified: true }, {}), false, 'the claim of other providers')
+  assert.equal(await signIn('d', { email: 'd@example.com', xms_edov: '1' }, {}), true)
+  assert.equal(await signIn('e', {}, { email: 'e@example.com', xms_edov: 1 }), true)
+})
+
 test('503: nothing listens at the issuer', async (t) => {
   const gone = await serve(t, () => undefined)
   await gone.stop()
