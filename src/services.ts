@@ -33,6 +33,7 @@ import { createProviders } from './domain/sign-in/providers.service.ts'
 import { createRegistration } from './domain/sign-in/registration.service.ts'
 import { createSecondFactor } from './domain/sign-in/second-factor.service.ts'
 import { createSelfDeletion } from './domain/sign-in/self-deletion.service.ts'
+import { createWayInRule } from './domain/sign-in/way-in-rule.ts'
 import { createEmailChanges } from './domain/users/email-changes.service.ts'
 import { createInvitations } from './domain/users/invitations.service.ts'
 import { createUserAdministration } from './domain/users/user-administration.service.ts'
@@ -122,22 +123,26 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
   const proof = once(() => createPasswordProof({ ...common, passwords: passwords(), noteFailedLogin: failedLogins().note }))
   const totpSealer = once(() => createTotpSealer(secrets()))
   const secondFactor = once(() => createSecondFactor({ ...common, totpSealer: totpSealer(), issuer: settings.apiTitle }))
+  const wayInRule = createWayInRule({
+    providers: settings.providers,
+    hasPasskeys: settings.relyingParty !== undefined,
+    hasEmailSignIn: settings.emailSignIn,
+  })
   const passkeys = once(() => {
     const { relyingParty } = settings
     const noteFailure = (userId: number, origin: Origin) => failedLogins().note(userId, origin, 'factor.failed')
-    return relyingParty && createPasskeys({ ...common, challenges: createChallenges(secrets(), now), relyingParty, noteFailure })
+    return relyingParty && createPasskeys({ ...common, challenges: createChallenges(secrets(), now), relyingParty, wayInRule, noteFailure })
   })
   const invitations = once(() => createInvitations({ ...common, tokens: tokens() }))
   const emailSignIn = once(() => createEmailSignIn({ ...common, tokens: tokens() }))
   const providers = once(() => {
-    const { relyingParty, emailSignIn: hasEmailSignIn } = settings
     // A client keeps the metadata of its provider.
     const clients = settings.providers.map((provider) => ({
       name: provider.name,
       label: provider.label,
       client: createProviderClient(provider, { fetch: globalThis.fetch, now }),
     }))
-    return createProviders({ ...common, providers: clients, hasPasskeys: relyingParty !== undefined, hasEmailSignIn })
+    return createProviders({ ...common, providers: clients, wayInRule })
   })
   const keyOf = once(() => createLimitKeys(secrets()))
   const known = once(() => createKnownNetworks({ db, keyOf: keyOf(), now }))

@@ -1,5 +1,6 @@
 import type { Config } from '../config/load.ts'
 import { Refusal } from '../model/refusal.ts'
+import { isIssuerOf } from '../security/providers/issuer.ts'
 import { createProviderClient } from '../security/providers/provider-client.ts'
 import { counted } from '../shared/text.ts'
 import type { Inspection } from '../storage/maintenance/inspection.ts'
@@ -26,14 +27,19 @@ export async function checkProviders({ providers }: Pick<Config, 'providers'>, n
   return findings.flat()
 }
 
-/** Accounts that a provider opened which the settings no longer name. */
+/** Accounts that a provider opened which the settings no longer name, or which has another issuer now. */
 export function checkConnected({ providers }: Pick<Config, 'providers'>, connected: Inspection['providers']): readonly Finding[] {
-  return connected
-    .filter(({ provider }) => !providers.some(({ name }) => name === provider))
-    .flatMap(({ provider, count }) =>
-      PROVIDERS.warning(
-        `${counted(Number(count), 'account')} cannot be opened with ${provider}, which SIGN_IN_PROVIDERS does not name`,
-        'Add it again, or tell their owners to request a password reset.',
-      ),
+  const lost = connected.filter(
+    ({ provider, issuer }) => !providers.some((named) => named.name === provider && isIssuerOf(named.issuer, issuer)),
+  )
+  return [...Map.groupBy(lost, ({ provider }) => provider)].flatMap(([provider, identities]) => {
+    const count = identities.reduce((sum, identity) => sum + Number(identity.count), 0)
+    const isNamed = providers.some(({ name }) => name === provider)
+    const reason = isNamed ? 'whose issuer was another one when they were connected' : 'which SIGN_IN_PROVIDERS does not name'
+    const fix = isNamed ? 'Set its former issuer again' : 'Add it again'
+    return PROVIDERS.warning(
+      `${counted(count, 'account')} cannot be opened with ${provider}, ${reason}`,
+      `${fix}, or tell their owners to request a password reset.`,
     )
+  })
 }

@@ -39,4 +39,9 @@ test('doctor names providers that do not answer as their issuer, and accounts wh
   assert.deepEqual(problems(await found({}), 'providers'), [
     'warning: 1 account cannot be opened with acme, which SIGN_IN_PROVIDERS does not name',
   ])
+  provider.lie({})
+  const acme = { SIGN_IN_PROVIDERS: 'acme', ...provider.env('acme') }
+  assert.deepEqual(problems(await found(acme), 'providers'), [
+    'warning: 1 account cannot be opened with acme, whose issuer was another one when they were connected',
+  ])
 })

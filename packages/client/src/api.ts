@@ -627,6 +627,7 @@ export type ServiceErrorCode =
   | 'not_authenticated'
   | 'not_implemented'
   | 'not_permitted'
+  | 'only_way_in'
   | 'passkey_not_found'
   | 'path_not_found'
   | 'request_timeout'

@@ -20,6 +20,7 @@ import {
 import { requireCaller } from '../changes/callers.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 import { MAX_PASSKEYS } from '../values/limits.ts'
+import type { WayInRule } from './way-in-rule.ts'
 
 /** A passkey that has signed what it was asked to. */
 export type PreparedPasskey = {
@@ -47,6 +48,7 @@ export type Passkeys = {
   /** Verifies an answer to firstOptions(). */
   prepareFirst(owner: Pick<NewOwner, 'handle'>, credential: object): Promise<NewPasskey>
   rename(actor: Actor, id: string, name: string): Promise<Passkey>
+  /** Refuses to take the last way in. */
   remove(actor: Actor, id: string): Promise<void>
   /** What a browser needs to ask for any passkey. With the challenge of a login, the answer is its second step, and nothing else. */
   requestOptions(loginChallenge?: string): ReturnType<typeof requestOptions>
@@ -57,11 +59,12 @@ export type Passkeys = {
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   readonly challenges: Challenges
   readonly relyingParty: RelyingParty
+  readonly wayInRule: Pick<WayInRule, 'requireWayIn'>
   /** Counts a passkey that was not accepted, without delaying the request. */
   readonly noteFailure: (userId: number, origin: Origin) => void
 }
 
-export function createPasskeys({ reads, changes, now, challenges, relyingParty, noteFailure }: Parts): Passkeys {
+export function createPasskeys({ reads, changes, now, challenges, relyingParty, wayInRule, noteFailure }: Parts): Passkeys {
   const subjectOf = (loginChallenge: string | undefined) =>
     loginChallenge === undefined ? 'sign in' : `second step of ${hashChallenge(loginChallenge)}`
   const additionBy = ({ caller }: Actor) => `add to ${caller.user.id}`
@@ -128,6 +131,7 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
         const { id: userId } = actor.caller.user
         if (!(await deletePasskey(tx, userId, id))) throw new Refusal('passkey_not_found')
         await countPasskeys(tx, userId)
+        await wayInRule.requireWayIn(tx, userId)
         await endLoginChallenges(tx, userId)
         tx.record({ kind: 'passkey.removed', target: userId })
       }),

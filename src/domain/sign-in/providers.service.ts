@@ -3,7 +3,6 @@ import type { Actor, Origin } from '../../model/caller.ts'
 import type { Identity, IdentityRow, ProvenIdentity, Provider, ProviderFlow } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { hashChallenge } from '../../security/challenges.ts'
-import { NO_PASSWORD } from '../../security/password.ts'
 import type { ProviderClient } from '../../security/providers/oidc.ts'
 import { endLoginChallenges, markUsed } from '../../storage/repositories/sign-in/factor.repository.ts'
 import {
@@ -14,22 +13,21 @@ import {
 } from '../../storage/repositories/sign-in/identity.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import { connect } from './provider-accounts.ts'
+import type { WayInRule } from './way-in-rule.ts'
 
 export type Providers = ReturnType<typeof createProviders>
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   /** In the order of the settings. */
   readonly providers: readonly (Provider & { readonly client: ProviderClient })[]
-  /** What opens an account besides a password and a provider. */
-  readonly hasPasskeys: boolean
-  readonly hasEmailSignIn: boolean
+  readonly wayInRule: WayInRule
 }
 
 /** Signing in at a provider may include a password and a second factor there. */
 const FLOW_MS = 15 * 60_000
 
 /** The accounts of other providers that open accounts here. */
-export function createProviders({ reads, changes, now, providers, hasPasskeys, hasEmailSignIn }: Parts) {
+export function createProviders({ reads, changes, now, providers, wayInRule }: Parts) {
   function find(name: string) {
     const provider = providers.find((one) => one.name === name)
     if (provider === undefined) throw new Refusal('provider_not_found')
@@ -40,8 +38,8 @@ export function createProviders({ reads, changes, now, providers, hasPasskeys, h
     find: (name: string): Provider => find(name),
     /** The providers that open the account, of those that the settings name. */
     async usable(userId: number): Promise<readonly Provider[]> {
-      const connected = await listIdentities(reads, userId)
-      return providers.filter(({ name }) => connected.some(({ provider }) => provider === name))
+      const names = await wayInRule.usableProviders(reads, userId)
+      return providers.filter(({ name }) => names.includes(name))
     },
     list: (userId: number): Promise<readonly Identity[]> => listIdentities(reads, userId),
     /** The id of the account that an identity opens. */
@@ -75,13 +73,9 @@ export function createProviders({ reads, changes, now, providers, hasPasskeys, h
       }),
     /** Refuses to take the last way in. */
     disconnect: (actor: Actor, name: string): Promise<void> =>
-      changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id, passwordHash, passkeys }) => {
+      changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id }) => {
         if (!(await deleteIdentity(tx, id, name))) throw new Refusal('provider_not_found')
-        const left = await listIdentities(tx, id)
-        // A provider that the settings no longer name opens nothing.
-        const hasProvider = left.some(({ provider }) => providers.some((one) => one.name === provider))
-        if (passwordHash === NO_PASSWORD && !hasProvider && !(hasPasskeys && passkeys > 0) && !hasEmailSignIn)
-          throw new Refusal('only_way_in')
+        await wayInRule.requireWayIn(tx, id)
         await endLoginChallenges(tx, id)
         tx.record({ kind: 'provider.disconnected', target: id, changed: [name] })
       }),

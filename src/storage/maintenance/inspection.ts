@@ -60,7 +60,7 @@ const READ_TOTP_SEALS = `select sealed_with as "sealedWith", count(*) as count,
 const PASSWORD_ONLY = `from users where role = 'admin' and not banned and not totp and passkeys = 0`
 const READ_PASSWORD_ONLY = `select count(*) as count, ${namedIn(`id ${PASSWORD_ONLY}`)} ${PASSWORD_ONLY}`
 const READ_PASSKEYS = 'select count(*) as count from passkeys'
-const READ_PROVIDERS = 'select provider, count(*) as count from identities group by provider order by provider'
+const READ_PROVIDERS = 'select provider, issuer, count(*) as count from identities group by provider, issuer order by provider, issuer'
 const READ_INSTANCE = 'select id from instance'
 const TIMEOUT_MS = 3000
 const STATEMENT_TIMEOUT_MS = 5000
@@ -102,7 +102,7 @@ async function inspectTables(kind: DatabaseTarget['kind'], read: Read) {
     passwordOnlyAdmins: (await readIfCurrent<Named>(READ_PASSWORD_ONLY))[0] ?? { count: 0, users: '' },
     passkeys: (await readIfCurrent<{ readonly count: number }>(READ_PASSKEYS))[0]?.count ?? 0,
     /** How many accounts each provider opens. */
-    providers: await readIfCurrent<{ readonly provider: string; readonly count: number }>(READ_PROVIDERS),
+    providers: await readIfCurrent<{ readonly provider: string; readonly issuer: string; readonly count: number }>(READ_PROVIDERS),
     /** The kinds of password hashes of other systems that accounts have. */
     foreignKinds: (await readIfCurrent<{ readonly kind: string }>(READ_FOREIGN_KINDS)).map(({ kind }) => kind),
   }

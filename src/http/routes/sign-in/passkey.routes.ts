@@ -123,9 +123,9 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
     config: confirmed,
     operationId: 'removePasskey',
     summary: 'Remove a passkey',
-    description: 'It can no longer be used to sign in.',
+    description: 'It can no longer be used to sign in. The last way to sign in cannot be taken away.',
     params: PasskeyPath,
-    response: { 204: Empty, refuses: ['passkey_not_found', ...ASKED] },
+    response: { 204: Empty, refuses: ['passkey_not_found', 'only_way_in', ...ASKED] },
     handle: ({ actor, params }) => enabled().remove(actor, params.id),
   })
 }

@@ -24,6 +24,11 @@ export const listIdentities = lists<Identity, [userId: number]>(
   IDENTITY.fromRow,
 )
 
+/** Where the identities of an account come from. */
+export const listConnected = lists<Pick<IdentityRow, 'provider' | 'issuer'>, [userId: number]>(
+  'select provider, issuer from identities where user_id = $1',
+)
+
 export const deleteIdentity = changes<Transaction, [userId: number, provider: string]>(
   'delete from identities where user_id = $1 and provider = $2',
 )

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { statement } from '../../../../src/storage/database.ts'
 import { type Actor, admin, member } from '../../../support/app/actors.ts'
 import { refused } from '../../../support/app/assertions.ts'
 import { storedKinds } from '../../../support/app/audit.ts'
 import { type AuthenticatorOptions, createAuthenticator } from '../../../support/app/authenticator.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
-import { test } from '../../../support/databases/databases.ts'
+import { type ContractContext, test } from '../../../support/databases/databases.ts'
 
 const PATH = '/users/me/passkeys'
 const BASE_URL = 'https://id.example.com'
@@ -61,6 +62,44 @@ test('a passkey is added, listed, renamed, used to sign in, and removed', async 
   assert.equal((await call('DELETE', `${PATH}/${id}`)).statusCode, 204)
   refused(await call('DELETE', `${PATH}/${id}`), 404, 'Passkey not found')
   refused(await signIn(service, authenticator.get(await ask(service))), 401, 'Invalid passkey')
+})
+
+const TAKE_PASSWORD = statement("update users set password_hash = '!' where id = $1")
+
+/** Somebody with passkeys and without a password, as after an invitation. */
+async function withPasskeysOnly(t: ContractContext, count: number, env: Readonly<Record<string, string>> = {}) {
+  const service = await startApp(t, { env: { BASE_URL, ...env } })
+  const mia = await member(service)
+  const added: Awaited<ReturnType<typeof add>>[] = []
+  for (let index = 0; index < count; index++) added.push(await add(service, mia))
+  await service.db.run(TAKE_PASSWORD, mia.id)
+  const remove = ({ response }: (typeof added)[number]) => caller(service, mia)('DELETE', `${PATH}/${response.json().id}`)
+  return { service, mia, added, remove }
+}
+
+test('400: the last passkey stays if it is the only way to sign in', async (t) => {
+  const { service, mia, added, remove } = await withPasskeysOnly(t, 1)
+  const [passkey = assert.fail()] = added
+  const kinds = await storedKinds(service.db)
+  refused(await remove(passkey), 400, 'This is the only way to sign in')
+  assert.equal((await signIn(service, passkey.authenticator.get(await ask(service)))).statusCode, 200)
+  assert.deepEqual(
+    (await storedKinds(service.db)).slice(kinds.length).map((kind) => kind.split(' ')[0]),
+    ['session.created'],
+  )
+  assert.equal((await caller(service, mia)('POST', '/users/me/password', { password: 'a long enough password' })).statusCode, 204)
+  assert.equal((await remove(passkey)).statusCode, 204)
+})
+
+test('204: the last passkey goes where people sign in by mail', async (t) => {
+  const { added, remove } = await withPasskeysOnly(t, 1, { EMAIL_SIGN_IN: 'true' })
+  for (const passkey of added) assert.equal((await remove(passkey)).statusCode, 204)
+})
+
+test('400: of two passkeys that are removed at once, one stays', async (t) => {
+  const { added, remove } = await withPasskeysOnly(t, 2)
+  const answers = await Promise.all(added.map(remove))
+  assert.deepEqual(answers.map(({ statusCode }) => statusCode).toSorted(), [204, 400])
 })
 
 test('401: an answer works once, also for many requests at once, and for five minutes', async (t) => {

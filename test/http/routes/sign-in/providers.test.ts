@@ -524,6 +524,24 @@ test('400: the only way to sign in stays, until there is a passkey, a password o
   assert.ok(user && by)
 })
 
+test('400: a provider that has another issuer now is no way to sign in', async (t) => {
+  const service = await start(t)
+  const browser = createBrowser(service)
+  await signIn(service, browser, somebody())
+  const [user] = await users(service)
+  await service.db.run(CONNECT, 'https://former.example', user?.id ?? 0)
+  const only = await browser.send('/account/security/providers/acme/disconnect')
+  assert.equal(only.headers['x-error-code'], 'only_way_in')
+  service.clock.advance({ minutes: 11 })
+  const asked = await browser.send('/account/security/codes')
+  assert.deepEqual([asked.body.includes('/login/with/acme'), asked.body.includes('/login/with/corp')], [true, false])
+  await signIn(service, browser, somebody())
+  assert.equal(leadsTo(await browser.send('/account/security/providers/corp/disconnect')), '/account/security')
+  // With the issuer of the settings, it is one.
+  await service.db.run(CONNECT, service.other.url, user?.id ?? 0)
+  assert.equal(leadsTo(await browser.send('/account/security/providers/acme/disconnect')), '/account/security')
+})
+
 async function proven({ provider, db }: Setting) {
   const [identity] = await db.all(IDENTITIES)
   return {
