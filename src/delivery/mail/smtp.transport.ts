@@ -151,10 +151,12 @@ function scopeOf(command: string, responseCode: number, response: string): MailE
 }
 
 const SAFE_WORD = /^[A-Za-z0-9.,;!'()#-]{1,24}$/
+/** The form of the code in a sign-in mail. Most numbers of queues are longer. */
+const MAILED_CODE = /(?<!\d)\d{8}(?!\d)/
 const MAX_REASON_LENGTH = 160
 
-/** A reply may quote the address or the link, so every word that could be part of either is removed. */
+/** A reply may quote the address, the link or the code of a mail, so every word that could be part of one is removed. */
 function redacted(text: string): string {
-  const words = text.split(/\s+/).map((word) => (SAFE_WORD.test(word) ? word : '…'))
+  const words = text.split(/\s+/).map((word) => (SAFE_WORD.test(word) && !MAILED_CODE.test(word) ? word : '…'))
   return words.join(' ').slice(0, MAX_REASON_LENGTH)
 }

@@ -137,6 +137,14 @@ test('a mail waits when the server says 451 or 554 to the message', async (t) =>
   }
 })
 
+test('a code that the server quotes from a sign-in mail is neither stored nor logged', async (t) => {
+  const { testApp } = await askedForReset(t)
+  const peer = await startSmtpPeer(t, { refuseMessage: () => '451 4.7.1 looks like spam: 12345678, (87654321) queue 1700000000 4bXy12' })
+  const logged = await tryToSend(t, testApp, peer.url)
+  await waits(testApp, /^DATA was answered: 451 4\.7\.1 looks like … … … queue 1700000000 4bXy12$/)
+  assert.doesNotMatch(logged.join(), /12345678|87654321/)
+})
+
 test('a mailbox that does not exist is given up at once', async (t) => {
   for (const reply of ['550 5.1.1 no such user', '550 no such user', '553 5.1.3 bad address']) {
     const { testApp, mia } = await askedForReset(t)
