@@ -134,6 +134,11 @@ export const MAX_RETIRING_SECRETS = 20
 /** How many characters of a key are kept to recognise it by. */
 export const PREFIX_LENGTH = 9
 
+/** A search term in which a whole key, or most of one, is cut to its beginning: a search compares no more, and lists show it. */
+export function withoutSecrets(term: string): string {
+  return term.replace(/[a-z0-9]{2,16}_[\w-]{40,}/g, (key) => key.slice(0, PREFIX_LENGTH))
+}
+
 function createSecret(keyPrefix: string): Secret & { readonly secret: string } {
   const secret = generateApiKey(keyPrefix)
   return { secret, hash: hashApiKey(secret), prefix: secret.slice(0, PREFIX_LENGTH) }

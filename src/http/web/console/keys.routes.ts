@@ -1,4 +1,5 @@
 import { UNUSED_DAYS } from '../../../domain/keys/key-use.ts'
+import { withoutSecrets } from '../../../domain/keys/keys.service.ts'
 import type { FoundKey, FoundKeyState } from '../../../domain/keys/leaked-keys.service.ts'
 import { SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
 import type { OwnedApiKey } from '../../../model/api-key.ts'
@@ -15,8 +16,9 @@ const LIST_SIZE = 10
 const PAGE_SIZE = 20
 const MAX_FOUND = 50
 const KEY_MAX_LENGTH = 200
+const Term = Type.Optional(Type.String({ trimmed: true, maxLength: SEARCH_TERM_MAX_LENGTH, default: '' }))
 const Query = {
-  q: Type.Optional(Type.String({ trimmed: true, maxLength: SEARCH_TERM_MAX_LENGTH, default: '' })),
+  q: Term,
   below: Type.Optional(Type.Integer({ minimum: 1 })),
 }
 type KeysQuery = { readonly q?: string; readonly below?: number | undefined }
@@ -39,8 +41,16 @@ export function consoleKeysRoutes({ get, post }: PageRoutes, { site, keyDirector
     handle: async ({ body }) => page({}, found(await leakedKeys.find(body.key))),
   })
 
+  // By POST as well: somebody may paste a whole key.
+  post('/keys/search', {
+    asksForPassword: false,
+    writes: false,
+    fields: { q: { schema: Term } },
+    handle: ({ body }) => ({ to: `/console/keys${queryText({ q: withoutSecrets(body.q ?? '') })}` }),
+  })
+
   async function page({ q = '', below }: KeysQuery, result?: Html): Promise<Page> {
-    const search = html`<form class="filters" role="search" action="${site.root}/console/keys">
+    const search = html`<form class="filters" role="search" method="post" action="${site.root}/console/keys/search">
 <div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${q}" placeholder="Key prefix, name or owner" autocomplete="off" spellcheck="false" maxlength="${SEARCH_TERM_MAX_LENGTH}"></div>
 <button>Search</button>
 </form>`

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../../../domain/keys/keys.service.ts'
 import type { CountedUsers } from '../../../domain/users/user-directory.service.ts'
 import { SEARCH_TERM_MAX_LENGTH } from '../../../domain/values/search.ts'
 import { isCleanText } from '../../../domain/values/text.ts'
@@ -32,7 +33,7 @@ const SORTS: readonly (readonly [UserSort, string])[] = [
 function usersPage(site: Site, query: UsersQuery, { users, previous, next, stopped }: UserPage, counted: CountedUsers | undefined): Page {
   const { root, now } = site
   const list = (place: UserPlace) => `${root}/console/users${textOf(query, place)}`
-  const content = html`<form class="filters" role="search" action="${root}/console/users">
+  const content = html`<form class="filters" role="search" method="post" action="${root}/console/users">
 <div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${query.q}" placeholder="Names, email, user ID or key prefix" autocomplete="off"></div>
 ${selectField({ name: 'sort', label: 'Sort by', choices: SORTS, chosen: query.sort })}
 ${query.status && html`<input type="hidden" name="status" value="${query.status}">`}
@@ -127,7 +128,7 @@ function textOf({ q, status, sort }: UsersQuery, place?: UserPlace): string {
 
 const PAGE_SIZE = 50
 const Place = Type.Optional(Type.String({ maxLength: 1000 }))
-const Query = {
+const Filters = {
   q: Type.Optional(Type.String({ trimmed: true, maxLength: SEARCH_TERM_MAX_LENGTH, default: '' })),
   // A field that is chosen in the form for "all" arrives empty.
   status: Type.Optional(Type.Enum(['', ...STATUSES.map(([status]) => status)], { default: '' })),
@@ -137,14 +138,13 @@ const Query = {
       { default: 'newest' },
     ),
   ),
-  after: Place,
-  before: Place,
 }
+const Query = { ...Filters, after: Place, before: Place }
 
 const NEW_USER_FIELDS = { ...PERSON_FIELDS, password: { ...NEW_ACCOUNT_FIELDS.password, hint: 'At least 8 characters.' } }
 
 /** The list of all accounts, and new ones. */
-export function consoleUsersRoutes({ get, form }: PageRoutes, { site, userDirectory, registration }: PageParts): void {
+export function consoleUsersRoutes({ get, post, form }: PageRoutes, { site, userDirectory, registration }: PageParts): void {
   get('/users', {
     query: Query,
     async handle({ query }) {
@@ -157,6 +157,16 @@ export function consoleUsersRoutes({ get, form }: PageRoutes, { site, userDirect
       ])
       return usersPage(site, shown, page, counted)
     },
+  })
+
+  // By POST, so that a key that somebody pastes appears in no address, history or log.
+  post('/users', {
+    asksForPassword: false,
+    writes: false,
+    fields: { q: { schema: Filters.q }, status: { schema: Filters.status }, sort: { schema: Filters.sort } },
+    handle: ({ body: { q = '', status, sort = 'newest' } }) => ({
+      to: `/console/users${textOf({ q: withoutSecrets(q), status: status || undefined, sort })}`,
+    }),
   })
 
   form('/users/new', {

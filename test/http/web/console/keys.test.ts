@@ -22,6 +22,32 @@ test('200: all keys are listed, and found by their beginning, their name and the
   assert.match(await look('?q=nothing'), /No matching keys/)
 })
 
+test('303: a key that is pasted into a search is in no address, and is found by its beginning', async (t) => {
+  const service = await startApp(t)
+  const { app } = service
+  const cookie = await signIn(app, await admin(service))
+  const mia = await member(service, { email: 'mia@example.com' })
+  const { key } = await keyHolder(service, mia, { name: 'Deploy key' })
+  for (const page of ['/console/keys', '/console/users']) {
+    const [, action = page] =
+      /<form class="filters" role="search" method="post" action="([^"]+)"/.exec((await app.inject(visit(page, cookie))).body) ??
+      assert.fail('the form sends its fields in the address')
+    const search = async (q: string) => String((await app.inject(submit(action, { q }, cookie))).headers.location)
+    // Most of a key is as good as the key.
+    for (const pasted of [key, ` ${key} `, key.slice(0, -4), `X-API-Key: ${key}`]) {
+      const location = await search(pasted)
+      assert.ok(!location.includes(key.slice(9, 20)) && location.startsWith(`${page}?q=`), location)
+    }
+    const location = await search(key)
+    assert.equal(location, `${page}?q=${key.slice(0, 9)}`)
+    assert.match(textOf(await app.inject(visit(location, cookie))), /mia@example\.com/)
+    assert.equal(await search('mia_moss@example.com'), `${page}?q=mia_moss%40example.com`)
+    assert.equal(await search(''), page)
+  }
+  const filtered = submit('/console/users', { q: 'mia', status: 'banned', sort: 'email' }, cookie)
+  assert.equal((await app.inject(filtered)).headers.location, '/console/users?q=mia&status=banned&sort=email')
+})
+
 test('200: the list of all keys has pages', async (t) => {
   const service = await startApp(t)
   const { app } = service
