@@ -11,6 +11,7 @@ import {
   enter,
   grant,
   isForgettable,
+  isLow,
   isOver,
   isRefused,
   learn,
@@ -41,9 +42,12 @@ function idOf(subject: string, periodMs: number): string {
 }
 
 /** What is left of a limit. The time is unknown before the first request of a window. */
-export type Quota = { readonly remaining: number; readonly resetMs: number | undefined }
+export type Quota = { readonly counter: Counter; readonly remaining: number; readonly resetMs: number | undefined }
 
-type Pair = { readonly limit: Limit; readonly share: Share }
+type Pair = { readonly counter: Counter; readonly limit: Limit; readonly share: Share }
+
+/** What is left after a request that has passed. */
+export type Taken = readonly Quota[] | 'refused'
 
 export type Counting = ReturnType<typeof createCounting>
 
@@ -74,7 +78,14 @@ export function createCounting(db: Database, now: () => number) {
   }
 
   const pairsOf = (counters: readonly Counter[]): readonly Pair[] =>
-    counters.map((counter) => ({ limit: counter.limit, share: shareOf(counter) }))
+    counters.map((counter) => ({ counter, limit: counter.limit, share: shareOf(counter) }))
+
+  const quotasOf = (pairs: readonly Pair[]): readonly Quota[] =>
+    pairs.map(({ counter, limit, share }) => ({
+      counter,
+      remaining: remaining(share, limit),
+      resetMs: share.endsAt === 0 ? undefined : share.endsAt - now(),
+    }))
 
   /** Takes the cost from all shares, or from none. */
   function spend(pairs: readonly Pair[], cost: number): boolean {
@@ -128,18 +139,18 @@ export function createCounting(db: Database, now: () => number) {
     }
   }
 
-  async function takeSlowly(counters: readonly Counter[], cost: number, late: AbortSignal): Promise<boolean> {
+  async function takeSlowly(counters: readonly Counter[], cost: number, late: AbortSignal): Promise<Taken> {
     while (!late.aborted) {
       const pairs = pairsOf(counters)
-      if (spend(pairs, cost)) return true
-      if (areRefused(pairs, cost)) return false
+      if (spend(pairs, cost)) return quotasOf(pairs)
+      if (areRefused(pairs, cost)) return 'refused'
       const short = pairs.filter(({ share }) => share.held < cost)
       await Promise.all(short.map(({ share, limit }) => wait(share, limit, cost - share.held)))
     }
-    return false
+    return 'refused'
   }
 
-  async function takeInTime(counters: readonly Counter[], cost: number): Promise<boolean> {
+  async function takeInTime(counters: readonly Counter[], cost: number): Promise<Taken> {
     const late = new AbortController()
     const taken = await within(CLAIM_DEADLINE_MS, takeSlowly(counters, cost, late.signal), undefined)
     if (taken !== undefined) return taken
@@ -147,10 +158,11 @@ export function createCounting(db: Database, now: () => number) {
     throw new Refusal('unavailable', 'counting the request took too long')
   }
 
-  /** Asks for the next share before this one is used up, so that a busy key seldom waits. */
-  function claimAhead({ share, limit }: Pair): void {
-    const isLow = share.held * 4 < share.size && share.claiming === undefined && share.spent > share.held
-    if (isLow && limit.count - share.used >= share.size * 4) void claimFor(share, limit).catch(() => undefined)
+  /** Claims in the same turn are one write on SQLite. */
+  function claimAhead(pairs: readonly Pair[]): void {
+    if (!pairs.some(({ share, limit }) => share.claiming === undefined && isLow(share, limit, 4))) return
+    for (const { share, limit } of pairs)
+      if (share.claiming === undefined && isLow(share, limit, 2)) void claimFor(share, limit).catch(() => undefined)
   }
 
   function schedule(): void {
@@ -186,23 +198,20 @@ export function createCounting(db: Database, now: () => number) {
   }
 
   return {
-    /** Takes the cost from all limits, or from none. Returns whether it could: at once, unless the database has to be asked. */
-    take(counters: readonly Counter[], cost: number): boolean | Promise<boolean> {
-      if (counters.some(({ limit }) => cost > limit.count)) return false
+    /** Takes the cost from all limits, or from none: at once, unless the database has to be asked. */
+    take(counters: readonly Counter[], cost: number): Taken | Promise<Taken> {
+      if (counters.some(({ limit }) => cost > limit.count)) return 'refused'
       const pairs = pairsOf(counters)
-      if (!spend(pairs, cost)) return areRefused(pairs, cost) ? false : takeInTime(counters, cost)
-      pairs.forEach(claimAhead)
-      return true
+      if (!spend(pairs, cost)) return areRefused(pairs, cost) ? 'refused' : takeInTime(counters, cost)
+      claimAhead(pairs)
+      return quotasOf(pairs)
     },
     /** Undoes what a request has taken that then failed. */
     undo(counters: readonly Counter[], cost: number): void {
       for (const share of counters.map(shareOf)) if (share.endsAt > 0) share.held += cost
     },
-    /** What is left of a limit, without asking. */
-    quota(counter: Counter): Quota {
-      const share = shareOf(counter)
-      return { remaining: remaining(share, counter.limit), resetMs: share.endsAt === 0 ? undefined : share.endsAt - now() }
-    },
+    /** What is left of each limit, without asking. */
+    quotas: (counters: readonly Counter[]): readonly Quota[] => quotasOf(pairsOf(counters)),
     round,
     /** Gives back everything. Called after the last request. */
     async stop(): Promise<void> {

@@ -32,9 +32,6 @@ const UNIT_NAMES: Readonly<Record<LimitUnit, string>> = { s: 'second', m: 'minut
 type KnownCounters = Pick<KeyCredential, 'plan' | 'limit'> & { readonly counters: readonly Counter[] }
 const NO_COUNTERS: readonly Counter[] = []
 
-/** A limit of a key, with what is left of it. */
-export type LimitStatus = readonly (Quota & { readonly counter: Counter })[]
-
 export type Metering = ReturnType<typeof createMetering>
 
 type MeteringParts = {
@@ -65,21 +62,18 @@ export function createMetering({ plans, counting, use, observer }: MeteringParts
     return counters
   }
 
-  const status = (counters: readonly Counter[]): LimitStatus => counters.map((counter) => ({ counter, ...counting.quota(counter) }))
-
   return {
     /** What is left of each limit of the caller. None for a session, and for a key without a limit. */
-    status: (caller: Caller): LimitStatus => status(countersOf(caller)),
-    /** Counts a request. Throws TooManyRequests if a limit is exceeded: then it costs nothing. */
-    async take(caller: Caller, cost: number): Promise<void> {
+    status: (caller: Caller): readonly Quota[] => counting.quotas(countersOf(caller)),
+    /** Counts a request, and returns what is left. Throws TooManyRequests if a limit is exceeded: then it costs nothing. */
+    async take(caller: Caller, cost: number): Promise<readonly Quota[]> {
       const { user, key } = caller
-      if (key === undefined) return
+      if (key === undefined) return []
       const counters = countersOf(caller)
-      const taken = counters.length === 0 || counting.take(counters, cost)
-      const isAllowed = typeof taken === 'boolean' ? taken : await taken
-      use.note(key, user.id, isAllowed ? 'allowed' : 'limited', cost)
-      if (isAllowed) return
-      const exceeded = status(counters).filter(({ remaining }) => remaining < cost)
+      const taken = await counting.take(counters, cost)
+      use.note(key, user.id, taken === 'refused' ? 'limited' : 'allowed', cost)
+      if (taken !== 'refused') return taken
+      const exceeded = counting.quotas(counters).filter(({ remaining }) => remaining < cost)
       observer.limited(exceeded.some(({ counter }) => counter.subject.startsWith('u')) ? 'check:account' : 'check:key')
       throw new TooManyRequests(retryAfterSeconds(exceeded), exceeded.map(({ counter }) => counter.name).join(', '))
     },
@@ -98,6 +92,6 @@ function nameOf(owner: 'account' | 'key', { unit }: Limit): string {
 }
 
 /** The seconds until the last of the exceeded limits is available again. At least one: other processes may give back what they hold. */
-function retryAfterSeconds(exceeded: LimitStatus): number {
+function retryAfterSeconds(exceeded: readonly Quota[]): number {
   return Math.max(1, ...exceeded.map(({ resetMs, counter }) => Math.ceil((resetMs ?? counter.limit.periodMs) / 1000)))
 }

@@ -71,11 +71,11 @@ export function enter(share: Share, now: number): void {
   share.refusedAt = Number.NEGATIVE_INFINITY
 }
 
-/** Adds what a claim has taken. Claims grow with the demand. */
+/** Adds what a claim has taken. Claims grow until one lasts for a round. */
 export function grant(share: Share, state: WindowState, amount: number): void {
   learn(share, state)
   share.held += amount
-  share.size = Math.min(Math.max(1, share.size * GROWTH), MAX_SIZE)
+  if (share.spent >= share.size) share.size = Math.min(Math.max(1, share.size * GROWTH), MAX_SIZE)
 }
 
 /** Another process may have begun a window that this one does not know yet. */
@@ -113,7 +113,15 @@ export function isRefused(share: Share, cost: number, limit: Pick<Limit, 'count'
   return now >= refusedAt && now - refusedAt < REFUSAL_MS && used + cost - held > limit.count
 }
 
-/** Ends a round: returns how much to give back. A process that is busy keeps as much as it has used in the round. */
+/**
+ * Whether to ask for more before the share is used up, so that a busy key seldom waits. A request that has to write for one of its limits
+ * anyway asks earlier for the others.
+ */
+export function isLow({ held, size, spent, used }: Share, { count }: Pick<Limit, 'count'>, part: 2 | 4): boolean {
+  return held * part < size && spent > held && count - used >= size * 4
+}
+
+/** Ends a round: returns how much to give back. A busy process keeps what it needs for the next round or two. */
 export function endRound(share: Share): number {
   const { held, spent, periodMs } = share
   const isBusy = spent > 0
@@ -121,7 +129,7 @@ export function endRound(share: Share): number {
   // A key that pauses for a second or two is as busy as before.
   share.size = Math.max(firstSize(periodMs), spent, Math.floor(share.size / GROWTH))
   share.spent = 0
-  if (isBusy) return Math.max(0, held - spent)
+  if (isBusy) return held > 2 * spent ? held - spent : 0
   return share.idleRounds >= (periodMs >= LONG_PERIOD_MS ? LONG_IDLE_ROUNDS : 1) ? held : 0
 }
 

@@ -9,6 +9,7 @@ import {
   scopeString,
 } from '../../../domain/identity/requirements.ts'
 import { KEY_SET_MAX_AGE_SECONDS, type SigningKeys, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-keys.ts'
+import type { Quota } from '../../../domain/plans/counting.ts'
 import type { Metering } from '../../../domain/plans/plans.service.ts'
 import type { ProductData } from '../../../domain/users/user-data.service.ts'
 import { MAX_COST } from '../../../domain/values/plans.ts'
@@ -180,9 +181,9 @@ export function identityRoutes(app: App, { introspection, productData, metering,
   }
 
   /** Counts a request of an API key. The last rule of all, because a refusal costs nothing. */
-  async function meter(caller: Caller, { cost, limited }: Static<typeof CheckQuery>): Promise<void> {
+  async function meter(caller: Caller, { cost, limited }: Static<typeof CheckQuery>): Promise<readonly Quota[]> {
     try {
-      await metering.take(caller, cost)
+      return await metering.take(caller, cost)
     } catch (error) {
       if (error instanceof TooManyRequests && limited === '403')
         throw new TooManyRequests(error.retryAfterSeconds, error.message, 'limited')
@@ -210,9 +211,8 @@ export function identityRoutes(app: App, { introspection, productData, metering,
     handle: async ({ caller, query }, reply) => {
       requireIdentity(caller, toRequirements(query))
       requireFactor(rule, caller, { asAdmin: query.role === 'admin' })
-      if (caller.key !== undefined) await meter(caller, query)
-      reply.headers(identityHeaders(caller))
-      if (caller.key !== undefined) reply.headers(limitHeaders(metering.status(caller)))
+      const left = await meter(caller, query)
+      reply.headers(identityHeaders(caller)).headers(limitHeaders(left))
       if (!query.data) return identityView(caller)
       try {
         return { ...identityView(caller), data: userDataView(await readData(caller)) }

@@ -1,5 +1,4 @@
-import type { Counter } from '../../../domain/plans/counting.ts'
-import type { LimitStatus } from '../../../domain/plans/plans.service.ts'
+import type { Counter, Quota } from '../../../domain/plans/counting.ts'
 
 const NO_HEADERS = Object.freeze({})
 
@@ -8,13 +7,17 @@ const NO_HEADERS = Object.freeze({})
  * the names of the limits, `q` for the quota, `w` for the window in seconds, `r` for what remains and `t` for the seconds until the window
  * ends. None without a limit.
  */
-export function limitHeaders(status: LimitStatus): Readonly<Record<string, string>> {
-  if (status.length === 0) return NO_HEADERS
-  const left = status.map(({ counter: { name }, remaining, resetMs }) => {
-    const seconds = resetMs === undefined ? '' : `;t=${Math.max(0, Math.ceil(resetMs / 1000))}`
-    return `"${name}";r=${remaining}${seconds}`
-  })
-  return { 'ratelimit-policy': status.map(({ counter }) => policyOf(counter)).join(', '), ratelimit: left.join(', ') }
+export function limitHeaders(quotas: readonly Quota[]): Readonly<Record<string, string>> {
+  if (quotas.length === 0) return NO_HEADERS
+  let policy = ''
+  let left = ''
+  for (const { counter, remaining, resetMs } of quotas) {
+    const separator = left === '' ? '' : ', '
+    policy += separator + policyOf(counter)
+    left += `${separator}"${counter.name}";r=${remaining}`
+    if (resetMs !== undefined) left += `;t=${Math.max(0, Math.ceil(resetMs / 1000))}`
+  }
+  return { 'ratelimit-policy': policy, ratelimit: left }
 }
 
 const policies = new WeakMap<Counter, string>()
