@@ -67,10 +67,10 @@ export function createHttpApp(options: HttpOptions, addRoutes: (app: App, routes
   app.decorateReply('streamedBytes', 0)
   supportMethods(app)
   const metrics = counters && createRequestMetrics(counters)
-  const routes = installPipeline(app, { ...options, setHeaders, metrics, noticeProxy: createProxyNotice(options) })
-  if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app)
+  const { routes, paths } = installPipeline(app, { ...options, setHeaders, metrics, noticeProxy: createProxyNotice(options) })
+  if (REQUEST_LOG_LEVELS.has(logger.level)) installRequestLog(app, paths)
   addRoutes(app, routes)
-  refuseOtherMethods(app, routes)
+  refuseOtherMethods(app, paths())
   return app
 }
 

@@ -4,15 +4,17 @@ import type { SecondFactorRule } from '../../domain/identity/requirements.ts'
 import type { Limiter } from '../../domain/limits/rate-limits.service.ts'
 import type { Blocklist } from '../../security/blocklist.ts'
 import { isSameToken } from '../../security/start-token.ts'
+import { once } from '../../shared/lazily.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import { createGuards, limitKeys, requireConfirmation, requireFactorOn, requireSameOrigin } from './access.ts'
 import { isLimited, timed, withDeadline } from './deadline.ts'
 import { type Declared, type Hook, type PageSteps, present, readsOnly, requireDeclarations } from './declarations.ts'
+import { createPaths, type DeclaredPaths } from './declared-paths.ts'
 import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
 import { checkBody, checkQuery, decorateBody, ignoreBody, ignoreContentType, refuseListedPasswords, takesBody } from './input.ts'
 import { createLimitSteps } from './limits.ts'
 import { decorateOrigin, noteArrival } from './origin.ts'
-import { isLocalClient, refuseAliases, refuseMethod } from './reachability.ts'
+import { isLocalClient, refuseAliases, refuseMethod, refuseUnmatched } from './reachability.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 
 export type PipelineOptions = {
@@ -38,23 +40,30 @@ type PipelineParts = PipelineOptions & {
   readonly noticeProxy: Hook | undefined
 }
 
+/** The routes as they are added, and the paths once all are. */
+type Pipeline = { readonly routes: readonly Declared[]; readonly paths: () => DeclaredPaths }
+
 /**
  * The steps of a request, from top to bottom in the order of execution. Before them, server.ts applies the limits of the server
- * (400, 408, 417, 431) and the router looks for a route. Returns the routes as they are added.
+ * (400, 408, 417, 431) and the router looks for a route.
  */
-export function installPipeline(app: FastifyInstance, parts: PipelineParts): readonly Declared[] {
+export function installPipeline(app: FastifyInstance, parts: PipelineParts): Pipeline {
   const routes: Declared[] = []
+  const paths = once(() => createPaths(routes))
   decorateOrigin(app)
   decorateBody(app)
   app.decorateRequest('guardedMs', 0)
   app.decorateRequest('places')
 
-  // 1. Headers and CORS, then a path that does not exist (404). One hook for both, because each hook costs every request.
+  // 1. Headers and CORS, then a path that does not exist (404) or does not accept the method (405). One hook for all, because each hook
+  // costs every request.
   app.addHook('onRequest', (request, reply, done) => {
     parts.setHeaders(request, reply)
-    if (request.is404) parts.metrics?.countUnmatched(request, reply)
-    if (isPreflight(request) && !request.routeOptions.config?.isLocal) answerPreflight(reply)
-    else if (request.is404) sendNotFound(request, reply)
+    const isAsked = isPreflight(request) && !request.routeOptions.config?.isLocal
+    const path = request.is404 ? paths().find(request.raw.url ?? '') : undefined
+    if (request.is404 && !(isAsked && path)) parts.metrics?.countUnmatched(request, reply)
+    if (isAsked) answerPreflight(reply)
+    else if (request.is404) refuseUnmatched(path, request, reply)
     else done()
   })
 
@@ -68,7 +77,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): rea
 
   // 3. An error at any step becomes an answer.
   installErrorAnswers(app)
-  return routes
+  return { routes, paths }
 }
 
 /** Builds the steps of a route from its declarations. */

@@ -1,7 +1,8 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopbackAddress, isLoopbackHostHeader } from '../../shared/addresses.ts'
 import { sendMethodNotAllowed, sendNotFound } from '../answers/errors.ts'
-import { type Declared, type Hook, ROUTED_METHODS } from './declarations.ts'
+import { type Hook, ROUTED_METHODS } from './declarations.ts'
+import type { DeclaredPath, DeclaredPaths } from './declared-paths.ts'
 
 // Plain characters. A segment may contain single dots and @, as the name of a kept mail does, but does not begin or end with them: none is
 // `.` or `..`.
@@ -16,12 +17,17 @@ export const TARGET_ORIGIN = /^https?:\/\/[^/?#]*/i
  * under /api/v1 and in percent-encoded spellings, where the rule of a proxy for this path does not apply.
  */
 export function refuseAliases(url: string): Hook {
-  const segments = url.split('/').map((segment) => (segment.startsWith(':') ? PAGE_SEGMENT : RegExp.escape(segment)))
-  const address = new RegExp(`^${segments.join('/').replace(/\/$/, '')}/?$`)
+  const isAddress = addressOf(url)
   return (request, reply, done) => {
-    if (address.test(requestedPath(request))) done()
+    if (isAddress(request)) done()
     else sendNotFound(request, reply)
   }
+}
+
+function addressOf(url: string): (request: FastifyRequest) => boolean {
+  const segments = url.split('/').map((segment) => (segment.startsWith(':') ? PAGE_SEGMENT : RegExp.escape(segment)))
+  const address = new RegExp(`^${segments.join('/').replace(/\/$/, '')}/?$`)
+  return (request) => address.test(requestedPath(request))
 }
 
 /** The path as the client has sent it. */
@@ -40,35 +46,59 @@ export function supportMethods(app: FastifyInstance): void {
   for (const method of ROUTED_METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
 }
 
-/** Adds a route for each path that refuses the methods that the path does not accept (405). */
-export function refuseOtherMethods(app: FastifyInstance, routes: readonly Declared[]): void {
-  const methodsByUrl = Map.groupBy(routes, ({ url }) => url)
-  for (const [url, declared] of methodsByUrl) {
-    const methods = new Set(declared.flatMap(({ method }) => method))
-    const allow = [...methods].sort().join(', ')
-    const isLocal = declared.some(({ config }) => config.isLocal)
-    const hasOneAddress = declared.some(({ config }) => config.hasOneAddress)
-    const { queryToken, limits, page } = declared.find(({ config }) => config.queryToken !== undefined)?.config ?? {}
-    app.route({
-      method: ROUTED_METHODS.filter((method) => !methods.has(method)),
-      url,
-      exposeHeadRoute: false,
-      config: {
-        access: 'public',
-        writes: false,
-        allow,
-        isLocal,
-        hasOneAddress,
-        queryToken,
-        ...(limits && { limits }),
-        ...(page && { page }),
-      },
-      schema: {
-        response: { 405: { codes: ['method_not_allowed'] }, ...((isLocal || hasOneAddress) && { 404: { codes: ['path_not_found'] } }) },
-      },
-      handler: (request, reply) => sendMethodNotAllowed(request, reply, allow),
-    })
+/**
+ * Refuses a request for which the router has found no route: its path does not accept the method (405), or does not exist (404). Some paths
+ * need a route for this: see refuseOtherMethods.
+ */
+export function refuseUnmatched(path: DeclaredPath | undefined, request: FastifyRequest, reply: FastifyReply): void {
+  if (path === undefined || (hasOneAddress(path) && !addressOf(path.url)(request))) sendNotFound(request, reply)
+  else sendMethodNotAllowed(request, reply, allowOf(path))
+}
+
+/**
+ * Adds a route that refuses the other methods (405) to each path that needs one: the router would take `DELETE /users/search` for
+ * `/users/:user_id`, and a path that only some clients may know of has steps that refuse the others.
+ */
+export function refuseOtherMethods(app: FastifyInstance, paths: DeclaredPaths): void {
+  for (const path of paths.all) {
+    const isSecret = path.routes.some(({ config }) => config.isLocal || config.queryToken !== undefined)
+    if (isSecret || paths.isAmbiguous(path)) addRefusal(app, path)
   }
+}
+
+function addRefusal(app: FastifyInstance, path: DeclaredPath): void {
+  const { url, routes, methods } = path
+  const allow = allowOf(path)
+  const isLocal = routes.some(({ config }) => config.isLocal)
+  const isAtOneAddress = hasOneAddress(path)
+  const { queryToken, limits, page } = routes.find(({ config }) => config.queryToken !== undefined)?.config ?? {}
+  app.route({
+    method: ROUTED_METHODS.filter((method) => !methods.has(method)),
+    url,
+    exposeHeadRoute: false,
+    config: {
+      access: 'public',
+      writes: false,
+      allow,
+      isLocal,
+      hasOneAddress: isAtOneAddress,
+      queryToken,
+      ...(limits && { limits }),
+      ...(page && { page }),
+    },
+    schema: {
+      response: { 405: { codes: ['method_not_allowed'] }, ...((isLocal || isAtOneAddress) && { 404: { codes: ['path_not_found'] } }) },
+    },
+    handler: (request, reply) => sendMethodNotAllowed(request, reply, allow),
+  })
+}
+
+function allowOf({ methods }: DeclaredPath): string {
+  return [...methods].sort().join(', ')
+}
+
+function hasOneAddress({ routes }: DeclaredPath): boolean {
+  return routes.some(({ config }) => config.hasOneAddress)
 }
 
 /** Refuses before the body is read, as for a path that does not exist. */

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { Registry } from '../../metrics/registry.ts'
 import { type Hook, shownMethod } from './declarations.ts'
+import type { DeclaredPaths } from './declared-paths.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -37,13 +38,11 @@ function targetOf({ params }: FastifyRequest): number | string | undefined {
 }
 
 /** Logs each request at debug level. The path is left out, because it may contain a code. */
-export function installRequestLog(app: FastifyInstance): void {
+export function installRequestLog(app: FastifyInstance, paths: () => DeclaredPaths): void {
   app.addHook('onResponse', async (request, { statusCode, elapsedTime }) => {
-    const { id, method, routeOptions } = request
-    request.logger.debug(
-      { requestId: id, method: shownMethod(method), route: routeOptions.url, status: statusCode, ms: Math.round(elapsedTime) },
-      'request',
-    )
+    const { id, method, routeOptions, raw } = request
+    const route = routeOptions.url ?? paths().find(raw.url ?? '')?.url
+    request.logger.debug({ requestId: id, method: shownMethod(method), route, status: statusCode, ms: Math.round(elapsedTime) }, 'request')
   })
 }
 

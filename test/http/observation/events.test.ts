@@ -146,6 +146,20 @@ test('a request is logged at debug only, without its path', async (t) => {
   }
 })
 
+test('a request with a method that its path does not accept is logged with the path as it is declared', async (t) => {
+  const service = await startApp(t, { env: { LOG_LEVEL: 'debug' } })
+  for (const url of ['/ready?code=canary', '/users/1/verify', '/nothing']) await service.app.inject({ method: 'PATCH', url })
+  const lines = service.logged.map((line) => JSON.parse(line))
+  assert.deepEqual(
+    lines.map(({ method, route, status }) => [method, route, status]),
+    [
+      ['PATCH', '/ready', 405],
+      ['PATCH', '/users/:user_id/verify', 405],
+      ['PATCH', undefined, 404],
+    ],
+  )
+})
+
 test('no password, token, code or key is in the log at any level', async (t) => {
   const service = await startApp(t, { env: { LOG_LEVEL: 'trace' } })
   const email = newEmail()

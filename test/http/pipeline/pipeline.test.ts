@@ -54,6 +54,16 @@ function notes(t: Parameters<typeof startSkeleton>[0], options: SkeletonOptions 
         { config: PUBLIC, schema: { params: NotePath, response: { 200: Type.Unknown(), ...refusals() } } },
         async ({ params }) => params,
       )
+      routes.patch(
+        '/books/:note_id/pages',
+        { config: PUBLIC, schema: { params: NotePath, response: { 200: Type.Unknown(), ...refusals() } } },
+        async ({ params }) => params,
+      )
+      routes.delete(
+        '/books/latest/:page',
+        { config: PUBLIC, schema: { response: { 200: Type.Unknown(), ...refusals() } } },
+        async () => ({}),
+      )
       routes.post('/notes/clear', { config: PUBLIC, schema: { response: { 204: Empty, ...refusals(413) } } }, async (request, reply) => {
         seen.push(request.body)
         return reply.code(204).send()
@@ -129,6 +139,36 @@ test('405: a fixed path is not matched as an id by a parametric route of another
   const response = await app.inject({ method: 'PUT', url: '/notes/latest' })
   refused(response, 405, 'Method Not Allowed')
   assert.equal(response.headers.allow, 'GET, HEAD')
+})
+
+test('405: a path that two routes match is the one with the earlier fixed segment, whatever the method', async (t) => {
+  const { app } = notes(t)
+  for (const [url, allow] of [
+    ['/books/latest/pages', 'DELETE'],
+    ['/books/1/pages', 'PATCH'],
+    ['/books/latest/1', 'DELETE'],
+    ['/books//pages', 'PATCH'],
+    ['/notes/:note_id', 'PUT'],
+  ] as const) {
+    for (const method of [...(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'] as const), ...ODD_METHODS]) {
+      if (method === allow) continue
+      const response = await app.inject({ method, url })
+      assert.deepEqual([response.statusCode, response.headers.allow], [405, allow], `${method} ${url}`)
+    }
+  }
+})
+
+test('405, 404: a method is refused in each spelling of a path that the router accepts, and in no other', async (t) => {
+  const { app } = notes(t)
+  const ask = async (url: string) => {
+    const { statusCode, headers } = await app.inject({ method: 'DELETE', url })
+    return [statusCode, headers.allow]
+  }
+  for (const url of ['/notes', '/notes/', '/%6eotes/', '/api/v1/notes', 'http://other.example/api/v1/notes/?page=%zz', '/notes/?a=/b'])
+    assert.deepEqual(await ask(url), [405, 'GET, HEAD, POST'], url)
+  assert.deepEqual(await ask('/notes/a%2Fb%25'), [405, 'PUT'])
+  for (const url of ['/Notes', '/notes%2F', '/%256eotes', '/notes;a', '//notes', '/api/v1/api/v1/notes', '/notes/%zz', '/notes/1/2/3'])
+    assert.deepEqual(await ask(url), [404, undefined], url)
 })
 
 test('200: a path answers with and without a trailing slash, at the root and under /api/v1, never with a redirect', async (t) => {
