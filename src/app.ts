@@ -5,7 +5,6 @@ import type { MailTransport } from './delivery/mail/transport.ts'
 import { createServiceChecks } from './doctor/service-checks.ts'
 import { createActivityLog } from './domain/operations/activity.ts'
 import { NO_OBSERVER } from './domain/operations/observer.ts'
-import { describeApi } from './http/openapi/document.ts'
 import { createHttpApp } from './http/pipeline/create-app.ts'
 import type { App } from './http/pipeline/declarations.ts'
 import { auditRoutes } from './http/routes/audit/audit.routes.ts'
@@ -120,7 +119,7 @@ export async function buildApp(config: Config, services: Services, parts: AppPar
     landingRoutes(app, about, website.site)
     website.addRoutes(app)
     const isIsolated = config.consoleEnabled || config.accountPagesEnabled
-    explorerRoutes(app, { apiTitle: config.apiTitle, isIsolated }, () => describeApi(routes, about()))
+    explorerRoutes(app, { apiTitle: config.apiTitle, isIsolated }, { routes, about })
   })
 }
 

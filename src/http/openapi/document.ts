@@ -38,7 +38,7 @@ declare module 'fastify' {
   }
 }
 
-type DocumentOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
+export type DocumentOptions = { readonly apiTitle: string; readonly version: string; readonly baseUrl: string }
 
 const SECURITY_SCHEMES = {
   jwt: {
@@ -77,14 +77,27 @@ An account can be used once its e-mail address is verified.
  **Paths.** Every path also works under \`/api/v1\`, with or without a trailing slash.
 The header \`X-Request-Id\` of each response identifies the request in the log of the service.`
 
-/** Describes the routes as OpenAPI. Throws, so that the service does not start, if a route lacks an operationId, summary, description or tags. */
+const TEXTS = ['operationId', 'summary', 'description', 'tags'] as const
+
+/** Throws, so that the service does not start, if a route lacks an operationId, summary, description or tags. */
+export function requireDocumentation(routes: readonly Declared[]): void {
+  for (const { method, url, schema } of routes.filter(isDescribed)) {
+    const missing = TEXTS.find((name) => !schema[name])
+    if (missing) throw new Error(`${method} ${url} declares no ${missing} for the documentation`)
+  }
+}
+
+function isDescribed({ method, schema }: Declared): boolean {
+  return !schema.hide && method !== 'HEAD'
+}
+
+/** Describes the routes as OpenAPI. */
 export function describeApi(routes: readonly Declared[], { apiTitle, version, baseUrl }: DocumentOptions): object {
   const components = createComponents()
   const responses = createResponses(components)
   const paths: Record<string, Record<string, object>> = {}
-  for (const route of routes) {
+  for (const route of routes.filter(isDescribed)) {
     const { method, url, schema } = route
-    if (schema.hide || method === 'HEAD') continue
     const path = url.replace(/:(\w+)/g, '{$1}')
     const described = { ...describeOperation(route, components), responses: responses.describe(schema) }
     paths[path] = { ...paths[path], [String(method).toLowerCase()]: described }
@@ -100,10 +113,7 @@ export function describeApi(routes: readonly Declared[], { apiTitle, version, ba
 }
 
 function describeOperation(route: Declared, components: Components): object {
-  const { method, url, schema, config } = route
-  for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
-    if (!schema[name]) throw new Error(`${method} ${url} declares no ${name} for the documentation`)
-  }
+  const { schema, config } = route
   const { operationId, summary, tags, params, querystring } = schema
   const body = schema.body as DeclaredSchema | undefined
   const texts = [schema.description, KEYS[acceptedKeysOf(route) ?? 'full'], WHO[config.access]]

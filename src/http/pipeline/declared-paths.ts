@@ -5,46 +5,58 @@ export type DeclaredPath = { readonly url: string; readonly routes: readonly Dec
 
 /** A segment of a path. Null stands for a parameter, which is any segment, even an empty one. */
 type Segment = string | null
-type Node = { path?: DeclaredPath; readonly next: Map<Segment, Node> }
+type Node = { path?: DeclaredPath; readonly fixed: Map<string, Node>; parameter?: Node }
 
 export type DeclaredPaths = ReturnType<typeof createPaths>
 
 /** The declared paths, which are compared in the way of the router: it keeps a tree for each method, this is one for all of them. */
 export function createPaths(routes: readonly Declared[]) {
-  const root: Node = { next: new Map() }
-  const all = Map.groupBy(routes, ({ url }) => url)
-    .entries()
-    .map(([url, declared]) => ({ url, routes: declared, methods: new Set(declared.flatMap(({ method }) => method)) }))
-    .toArray()
-  for (const path of all) nodeOf(root, segmentsOf(path)).path = path
+  const root: Node = { fixed: new Map() }
+  for (const [url, declared] of Map.groupBy(routes, (route) => route.url)) {
+    const methods = new Set(declared.flatMap(({ method }) => method))
+    nodeOf(root, segmentsOf(url)).path = { url, routes: declared, methods }
+  }
   return {
-    all: all as readonly DeclaredPath[],
+    /** All of them. If a target means two, the router prefers the earlier one. */
+    all: [...pathsBelow(root)] as readonly DeclaredPath[],
     /** The path that a target means, whatever the method. */
     find: (target: string): DeclaredPath | undefined => matching(root, split(decoded(target))).next().value,
-    /** Whether a target can mean another path as well. */
-    isAmbiguous: (path: DeclaredPath): boolean => [...matching(root, segmentsOf(path))].length > 1,
+    /** The paths that can mean the same target as this one, which is among them. */
+    overlapping: ({ url }: DeclaredPath): DeclaredPath[] => [...matching(root, segmentsOf(url))],
   }
 }
 
 /** A fixed segment comes before a parameter, as in the router. */
-function* matching({ path, next }: Node, [segment, ...rest]: readonly Segment[]): Generator<DeclaredPath, undefined> {
+function* matching(node: Node, [segment, ...rest]: readonly Segment[]): Generator<DeclaredPath, undefined> {
   if (segment === undefined) {
-    if (path) yield path
+    if (node.path) yield node.path
     return
   }
-  const nodes = segment === null ? next.values() : [next.get(segment), next.get(null)]
-  for (const node of nodes) if (node) yield* matching(node, rest)
+  const nodes = segment === null ? nodesBelow(node) : [node.fixed.get(segment), node.parameter]
+  for (const next of nodes) if (next) yield* matching(next, rest)
+}
+
+function* pathsBelow(node: Node): Generator<DeclaredPath, undefined> {
+  if (node.path) yield node.path
+  for (const next of nodesBelow(node)) if (next) yield* pathsBelow(next)
+}
+
+function nodesBelow({ fixed, parameter }: Node): (Node | undefined)[] {
+  return [...fixed.values(), parameter]
 }
 
 function nodeOf(root: Node, segments: readonly Segment[]): Node {
-  return segments.reduce<Node>((node, segment) => {
-    const known = node.next.get(segment) ?? { next: new Map() }
-    node.next.set(segment, known)
-    return known
-  }, root)
+  let node = root
+  for (const segment of segments) {
+    const next: Node = (segment === null ? node.parameter : node.fixed.get(segment)) ?? { fixed: new Map() }
+    if (segment === null) node.parameter = next
+    else node.fixed.set(segment, next)
+    node = next
+  }
+  return node
 }
 
-function segmentsOf({ url }: DeclaredPath): Segment[] {
+function segmentsOf(url: string): Segment[] {
   return split(url).map((segment) => (segment.startsWith(':') ? null : segment))
 }
 

@@ -56,24 +56,29 @@ export function refuseUnmatched(path: DeclaredPath | undefined, request: Fastify
 }
 
 /**
- * Adds a route that refuses the other methods (405) to each path that needs one: the router would take `DELETE /users/search` for
- * `/users/:user_id`, and a path that only some clients may know of has steps that refuse the others.
+ * Adds routes that refuse a method (405) where refuseUnmatched cannot: where the router would find a route of another path, as it would take
+ * `DELETE /users/search` for `/users/:user_id`, and for a path that only some clients may know of, with the steps that refuse the others.
  */
 export function refuseOtherMethods(app: FastifyInstance, paths: DeclaredPaths): void {
-  for (const path of paths.all) {
+  const routed = new Map<DeclaredPath, ReadonlySet<string>>()
+  // The router prefers the earlier one of two paths, so that its routes depend on those of the later one.
+  for (const path of paths.all.toReversed()) {
     const isSecret = path.routes.some(({ config }) => config.isLocal || config.queryToken !== undefined)
-    if (isSecret || paths.isAmbiguous(path)) addRefusal(app, path)
+    const found = isSecret ? ROUTED_METHODS : paths.overlapping(path).flatMap((other) => [...(routed.get(other) ?? [])])
+    const refused = new Set(found).difference(path.methods)
+    routed.set(path, path.methods.union(refused))
+    if (refused.size > 0) addRefusal(app, path, [...refused])
   }
 }
 
-function addRefusal(app: FastifyInstance, path: DeclaredPath): void {
-  const { url, routes, methods } = path
+function addRefusal(app: FastifyInstance, path: DeclaredPath, method: string[]): void {
+  const { url, routes } = path
   const allow = allowOf(path)
   const isLocal = routes.some(({ config }) => config.isLocal)
   const isAtOneAddress = hasOneAddress(path)
   const { queryToken, limits, page } = routes.find(({ config }) => config.queryToken !== undefined)?.config ?? {}
   app.route({
-    method: ROUTED_METHODS.filter((method) => !methods.has(method)),
+    method,
     url,
     exposeHeadRoute: false,
     config: {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { refusals } from '../../../src/http/answers/replies.ts'
-import { describeApi } from '../../../src/http/openapi/document.ts'
 import { createComponents, sampleOf } from '../../../src/http/openapi/schemas.ts'
 import { explorerRoutes } from '../../../src/http/web/explorer/explorer.routes.ts'
 import { startSkeleton } from '../../support/http/http-app.ts'
@@ -14,9 +13,8 @@ test('a route without documentation stops the start, unless it is hidden', async
     const { [name]: _, ...described } = DESCRIBED
     const start = (hide: boolean) =>
       startSkeleton(t, (app, routes) => {
-        explorerRoutes(app, { apiTitle: 'Odd', isIsolated: true }, () =>
-          describeApi(routes, { apiTitle: 'Odd', version: '1.0.0', baseUrl: 'https://odd.example' }),
-        )
+        const about = () => ({ apiTitle: 'Odd', version: '1.0.0', baseUrl: 'https://odd.example' })
+        explorerRoutes(app, { apiTitle: 'Odd', isIsolated: true }, { routes, about })
         const schema = { ...described, hide, response: { 200: Type.Unknown(), ...refusals() } }
         app.get('/odd', { config: { access: 'public', writes: false }, schema }, async () => ({}))
       }).ready()

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type Html, html, renderHtml } from '../../../shared/html.ts'
 import { described, Empty, HtmlView } from '../../answers/replies.ts'
-import type { App } from '../../pipeline/declarations.ts'
+import { type DocumentOptions, describeApi, requireDocumentation } from '../../openapi/document.ts'
+import type { App, Declared } from '../../pipeline/declarations.ts'
 import { createApiRoutes } from '../../routes/api-routes.ts'
 import { Type } from '../../validation/schema.ts'
 import { type Asset, assetRoutes, createAsset, REVALIDATED, sendAsset, type VersionedAsset } from '../site/assets.ts'
@@ -70,8 +71,11 @@ type ExplorerOptions = {
   readonly isIsolated: boolean
 }
 
-/** The OpenAPI document and the explorers. `describe` is called when all routes are known. */
-export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptions, describe: () => object): void {
+/** What the document describes. `routes` is complete once the service starts. */
+type Described = { readonly routes: readonly Declared[]; readonly about: () => DocumentOptions }
+
+/** The OpenAPI document and the explorers. */
+export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptions, { routes, about }: Described): void {
   const api = createApiRoutes(app, 'Service')
   const assets = createExplorerAssets()
   // The explorers also answer under /api/v1, and their files have relative addresses.
@@ -113,15 +117,18 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
     })
   }
 
-  let apiDocument: { readonly asset: Asset; readonly etag: string }
-  async function writeDocument(): Promise<void> {
-    const text = Buffer.from(JSON.stringify(describe()))
+  app.addHook('onReady', async () => requireDocumentation(routes))
+  // Written for the first client that requests it: most services have none, and every start would pay for it.
+  let written: { readonly asset: Asset; readonly etag: string } | undefined
+  function writeDocument() {
+    const text = Buffer.from(JSON.stringify(describeApi(routes, about())))
     const etag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
-    apiDocument = { etag, asset: createAsset('application/json; charset=utf-8', REVALIDATED, async () => text) }
+    return { etag, asset: createAsset('application/json; charset=utf-8', REVALIDATED, async () => text) }
   }
-  app.addHook('onReady', writeDocument)
   // The document contains the address of the service, whose port may only be known once the service listens.
-  app.addHook('onListen', writeDocument)
+  app.addHook('onListen', async () => {
+    written = undefined
+  })
   api.get('/openapi.json', {
     config: { access: 'public', writes: false, isStatic: true },
     operationId: 'openApi',
@@ -129,8 +136,9 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
     description: 'An OpenAPI 3.1 document, for tools that generate clients or documentation.',
     response: { 200: DocumentView, 304: Empty },
     handle: (request, reply) => {
-      reply.header('etag', apiDocument.etag)
-      if (request.headers['if-none-match'] !== apiDocument.etag) return sendAsset(request, reply, apiDocument.asset)
+      written ??= writeDocument()
+      reply.header('etag', written.etag)
+      if (request.headers['if-none-match'] !== written.etag) return sendAsset(request, reply, written.asset)
       return reply.code(304).header('cache-control', REVALIDATED).send()
     },
   })
