@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Actor } from '../app/actors.ts'
@@ -21,16 +21,24 @@ const ARGUMENTS = [
 // A machine that is busy may take long for a page.
 export const PATIENCE_MS = 120_000
 
-/** Starts a headless Chromium. It stops when the test ends. */
+let launched: Promise<Browser> | undefined
+after(async () => (await launched)?.close())
+
+/** The headless Chromium of the test file. The pages of a test are closed when it ends, and share nothing with those of other tests. */
 export async function openBrowser(t: TestContext): Promise<Browser> {
+  launched ??= launch()
+  const browser = await launched
+  t.after(() => Promise.all(browser.contexts().map((context) => context.close())))
+  return browser
+}
+
+function launch(): Promise<Browser> {
   const executablePath = CANDIDATES.find((path) => path !== undefined && existsSync(path))
   if (executablePath === undefined)
     throw new Error('no Chromium was found: install one (Debian: apt-get install chromium), or name it in CHROMIUM')
   // Its profiles are removed with the run.
   runFolder()
-  const browser = await chromium.launch({ executablePath, args: ARGUMENTS, timeout: PATIENCE_MS })
-  t.after(() => browser.close())
-  return browser
+  return chromium.launch({ executablePath, args: ARGUMENTS, timeout: PATIENCE_MS })
 }
 
 export type WatchedPage = { readonly page: Page; readonly problems: string[] }
