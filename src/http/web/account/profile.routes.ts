@@ -104,14 +104,14 @@ ${form.problem}${namePair(form, { first_name: { value: firstName }, last_name: {
     })
   }
 
-  function languageCard({ language, fields, profile, buttons }: Texts): Html {
+  function languageCard({ language, fields, profile }: Texts): Html {
     return html`${splitCard({
       id: 'language-card',
       title: fields.language,
       text: profile.languageText,
       content: html`<form class="form" method="post" action="${site.root}/account/language">
 ${selectField<Language>({ name: 'language', label: fields.language, choices, chosen: language })}
-<div class="actions"><button>${buttons.save}</button></div>
+<div class="actions"><button>${profile.saveLanguage}</button></div>
 </form>`,
     })}\n`
   }

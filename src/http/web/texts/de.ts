@@ -199,6 +199,7 @@ export const de: Texts = {
 
   profile: {
     nameText: 'So erscheint er in den E-Mails dieses Dienstes.',
+    saveLanguage: 'Sprache speichern',
     languageText: 'Die Sprache dieser Seiten und der E-Mails an dich.',
     address: 'Adresse',
     addressText: 'Wir senden einen Link an die neue Adresse. Sie gilt, sobald du den Link öffnest.',

@@ -198,6 +198,7 @@ export const en = {
 
   profile: {
     nameText: 'As it appears in the emails of this service.',
+    saveLanguage: 'Save language',
     languageText: 'Of these pages and of the emails to you.',
     address: 'Address',
     addressText: 'We send a link to the new address. Your address changes when you open the link.',

@@ -197,6 +197,7 @@ export const es: Texts = {
 
   profile: {
     nameText: 'Tal como aparece en los correos de este servicio.',
+    saveLanguage: 'Guardar idioma',
     languageText: 'El idioma de estas páginas y de los correos que recibes.',
     address: 'Dirección',
     addressText: 'Enviamos un enlace a la dirección nueva. Tu dirección cambia cuando abres el enlace.',

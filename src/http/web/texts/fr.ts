@@ -202,6 +202,7 @@ export const fr: Texts = {
 
   profile: {
     nameText: 'Tel qu’il apparaît dans les e-mails de ce service.',
+    saveLanguage: 'Enregistrer la langue',
     languageText: 'La langue de ces pages et des e-mails que vous recevez.',
     address: 'Adresse',
     addressText: 'Nous envoyons un lien à la nouvelle adresse. Votre adresse change lorsque vous ouvrez ce lien.',
