@@ -104,11 +104,8 @@ export type Entity<F extends Fields> = {
   readonly columnNames: readonly string[]
   /** The names of the same fields in JSON. */
   readonly jsonNames: readonly string[]
-  readonly size: number
   /** From a row with the names of the columns. */
   fromRow(row: Readonly<Record<string, unknown>>): ValuesOf<F>
-  /** From the values of `columns`, beginning at a position: faster than by name. */
-  fromValues(values: readonly unknown[], start?: number): ValuesOf<F>
   /** The values of `columnNames`, in this order. */
   toValues(values: ValuesOf<F>): Stored[]
   /** The given fields by the names of their columns, for a statement that takes rows as JSON. */
@@ -140,16 +137,9 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
     columns: all.map(({ column, field: { sql } }) => (sql === undefined ? `${table}.${column}` : `${sql} as ${column}`)).join(', '),
     columnNames: written.map(({ column }) => column),
     jsonNames: written.map(({ json }) => json),
-    size: all.length,
     fromRow(row) {
       const read: Record<string, unknown> = {}
       for (const { name, field, column } of all) read[name] = field.fromColumn(row[column])
-      return read as ValuesOf<F>
-    },
-    fromValues(values, start = 0) {
-      const read: Record<string, unknown> = {}
-      let place = start
-      for (const { name, field } of all) read[name] = field.fromColumn(values[place++])
       return read as ValuesOf<F>
     },
     toValues(values) {

@@ -10,6 +10,7 @@ import { emailKey } from '../../src/domain/values/email.ts'
 import { Refusal } from '../../src/model/refusal.ts'
 import { type Database, declaredStatements, statement, UniqueViolation } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/open.ts'
+import { findKeyOwner, insertApiKey } from '../../src/storage/repositories/keys/key.repository.ts'
 import { findSessionUser, insertSession, type NewSession } from '../../src/storage/repositories/sessions/session.repository.ts'
 import { eventually, until } from '../support/app/eventually.ts'
 import { freshDatabase, temporaryFolder, test } from '../support/databases/databases.ts'
@@ -107,6 +108,35 @@ test('concurrent session lookups each find their own user, and an unknown sessio
   )
   const others = await Promise.all(people.map(({ id, session }) => findSessionUser(db, session, id + 1, 0)))
   assert.deepEqual(new Set(others), new Set([undefined]))
+})
+
+const MARK = statement("update users set first_name = 'Mia', last_name = 'Moss', role = 'admin', plan = 'pro', passkeys = 2 where id = $1")
+
+test('the caller of a request is read with each field in its place, by session and by key', async (t) => {
+  const { db } = await migrated(t)
+  const id = (await addUser(db, 'mia@x.io')) ?? assert.fail()
+  await db.run(MARK, id)
+  const user = { id, email: 'mia@x.io', firstName: 'Mia', lastName: 'Moss', role: 'admin', banned: false, verified: true }
+  await addSession(db, { id: 'session', userId: id, createdAt: 500, expiresAt: 1000, secondFactor: false })
+  assert.deepEqual(await findSessionUser(db, 'session', id, 600), { user, hasFactor: true, secondFactor: false, confirmedAt: 500 })
+  const key = { id: 'key', name: 'one', isActive: true, createdAt: 1, access: 'read', scopes: ['a', 'b'], limit: '5/m' } as const
+  await db.transaction((tx) => insertApiKey(tx, id, { ...key, expiresAt: 900, lastUsedAt: 700 }, 'hash'))
+  assert.deepEqual(await findKeyOwner(db, 'hash'), {
+    user,
+    hasFactor: true,
+    plan: 'pro',
+    keyId: 'key',
+    isActive: true,
+    lastUsedAt: 700,
+    access: 'read',
+    scopes: ['a', 'b'],
+    seq: 1,
+    limit: '5/m',
+    expiresAt: 900,
+  })
+  await db.transaction((tx) => insertApiKey(tx, id, { ...key, id: 'other', isActive: false, limit: undefined }, 'other'))
+  const { isActive, lastUsedAt, limit, expiresAt } = (await findKeyOwner(db, 'other')) ?? assert.fail()
+  assert.deepEqual([isActive, lastUsedAt, limit, expiresAt], [false, undefined, undefined, undefined])
 })
 
 test('unavailable: during an outage, each of many concurrent session lookups is refused', async (t) => {

@@ -9,7 +9,7 @@ import {
   type RetiringSecret,
 } from '../../../model/api-key.ts'
 import { computed, entity, integer, storedAs } from '../../../model/entity.ts'
-import { USER, USER_DETAILS, USER_FACTOR, type User } from '../../../model/user.ts'
+import { readUser, USER, USER_DETAILS, USER_FACTOR, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { changes, counts, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
@@ -32,7 +32,7 @@ export type KeyOwner = {
   readonly plan?: string | undefined
 }
 
-const { id, isActive, lastUsedAt, access, scopes, expiresAt, limit } = KEY.fields
+const { id, isActive, lastUsedAt, access, scopes, limit } = KEY.fields
 const CREDENTIAL = entity('api_keys', {
   hasFactor: USER_FACTOR.fields.hasFactor,
   plan: computed(USER_DETAILS.fields.plan, 'users.plan'),
@@ -80,12 +80,20 @@ const SELECT_OWNED = `select ${KEY.columns}, users.id as owner_id, users.email a
 // A key that was never used counts from its creation on.
 const LAST_USE = 'coalesce(api_keys.last_used_at, api_keys.created_at)'
 
-/** The user, the key, and when the secret stops working, in the order of the columns. */
+/** The values of the columns, in their order. */
 function readOwner(values: readonly unknown[]): KeyOwner {
   return {
-    user: USER.fromValues(values),
-    ...CREDENTIAL.fromValues(values, USER.size),
-    expiresAt: expiresAt.fromColumn(values[USER.size + CREDENTIAL.size]),
+    user: readUser(values),
+    hasFactor: Boolean(values[7]),
+    plan: (values[8] ?? undefined) as string | undefined,
+    keyId: values[9] as string,
+    isActive: Boolean(values[10]),
+    lastUsedAt: (values[11] ?? undefined) as number | undefined,
+    access: values[12] as KeyAccess,
+    scopes: scopes.fromColumn(values[13]),
+    seq: values[14] as number,
+    limit: (values[15] ?? undefined) as string | undefined,
+    expiresAt: (values[16] ?? undefined) as number | undefined,
   }
 }
 

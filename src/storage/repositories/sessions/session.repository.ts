@@ -1,5 +1,5 @@
 import { type ListedSession, SESSION, SESSION_PROOF, SESSION_ROW, type Session, type SessionProof } from '../../../model/session.ts'
-import { USER, type User } from '../../../model/user.ts'
+import { readUser, USER, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
 import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
@@ -10,7 +10,7 @@ const FIND_USER = hotRead(
   ['text', 'bigint', 'bigint'],
   ([sessionId, userId, now]) => `select ${USER.columns}, ${SESSION_PROOF.columns} from sessions join users on users.id = sessions.user_id
   where sessions.id = ${sessionId} and sessions.user_id + 0 = ${userId} and sessions.expires_at > ${now}`,
-  (values): SessionUser => ({ user: USER.fromValues(values), ...SESSION_PROOF.fromValues(values, USER.size) }),
+  readSessionUser,
 )
 const DELETE_OF_USER = statement('delete from sessions where user_id = $1 and id <> $2')
 const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
@@ -19,6 +19,16 @@ const DELETE_OLDEST = statement(`
     select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 offset $3)`)
 
 export type NewSession = Omit<Session, 'method' | 'secondFactor'> & Partial<Session>
+
+/** The values of the columns, in their order. */
+function readSessionUser(values: readonly unknown[]): SessionUser {
+  return {
+    user: readUser(values),
+    hasFactor: Boolean(values[7]),
+    secondFactor: Boolean(values[8]),
+    confirmedAt: values[9] as number,
+  }
+}
 
 export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
   await tx.run(INSERT, ...SESSION_ROW.toValues({ method: 'password', secondFactor: false, ...session }))
