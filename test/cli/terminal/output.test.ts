@@ -29,7 +29,7 @@ test('a name that reverses the writing direction is shown escaped, and JSON has 
   const name = '\u202enimda'
   await line.run(['user', 'edit', '3', '--first-name', name])
   const shown = await line.run(['user', 'show', '3'])
-  assert.equal(shown.stdout.split('\n')[1], '3   Cem@example.com  \\u202enimda  Can        user  verified  none')
+  assert.equal(shown.stdout.split('\n')[1], '3   Cem@example.com  \\u202enimda  Can        user  verified            none')
   for (const command of ['show 3', 'list', 'search nimda', 'export']) {
     const args = ['user', ...command.split(' '), ...(command === 'export' ? [] : ['--json'])]
     const { code, stdout } = await line.run(args)

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, realpathSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, realpathSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -22,6 +22,16 @@ const CLEAN_UP = `
   cat > /dev/null
   clean_up "$0"`
 
+const MEMORY = '/dev/shm'
+const MEMORY_BYTES = 4 * 2 ** 30
+
+/** In memory, where there is enough of it: most tests wait for commits of SQLite. TMPDIR decides otherwise. */
+function fastFolder(): string {
+  if (process.env['TMPDIR'] !== undefined || !existsSync(MEMORY)) return tmpdir()
+  const { bavail, bsize } = statfsSync(MEMORY)
+  return bavail * bsize >= MEMORY_BYTES ? MEMORY : tmpdir()
+}
+
 /**
  * The folder of everything temporary of a test run, shared with the processes that it starts. Even if the run is killed, the folder is
  * removed after it, together with the processes that run inside, such as databases.
@@ -29,7 +39,7 @@ const CLEAN_UP = `
 export function runFolder(): string {
   const shared = process.env['TEST_RUN_FOLDER']
   if (shared) return shared
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'latchkey-run-'))
+  const folder = mkdtempSync(join(realpathSync(fastFolder()), 'latchkey-run-'))
   // Databases run under another account.
   chmodSync(folder, 0o711)
   const janitor = spawn('sh', ['-c', CLEAN_UP, folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
