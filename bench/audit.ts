@@ -4,7 +4,7 @@ import connect from 'postgres'
 import { startPostgres } from '../test/support/databases/postgres-server.ts'
 import { ask, logIn } from './client.ts'
 import { ADMIN, SECRET_KEY } from './contenders.ts'
-import { type Figure, median, type Report, type Section } from './figures.ts'
+import { type Figure, median, type Report, ratioOf, type Section } from './figures.ts'
 import type { LoadGenerator } from './load.ts'
 import { type BenchProcess, startProcess } from './process.ts'
 
@@ -38,8 +38,8 @@ export async function measureAudit(generator: LoadGenerator, folder: string, rep
           report(`audit trail: ${measured}, ${name}, round ${round} of ${rounds}`),
         )
         figures.push(
-          { name: `${measured} with the audit trail, relative to without, ${name}`, value: withTrail / without, unit: '×', atLeast },
-          { name: `${measured} with the audit trail, ${name}`, value: withTrail, unit: '1/s' },
+          { name: `${measured} with the audit trail, relative to without, ${name}`, ...ratioOf(withTrail, without), atLeast },
+          { name: `${measured} with the audit trail, ${name}`, value: median(withTrail), unit: '1/s' },
         )
       }
       await Promise.all([on.stop(), off.stop()])
@@ -76,7 +76,7 @@ async function takeTurns(
   rounds: number,
   seconds: number,
   onRound: (round: number) => void,
-): Promise<[number, number]> {
+): Promise<readonly [on: readonly number[], off: readonly number[]]> {
   const samples: [number[], number[]] = [[], []]
   for (let round = 0; round <= rounds; round++) {
     if (round > 0) onRound(round)
@@ -86,7 +86,7 @@ async function takeTurns(
       if (round > 0) samples[place]?.push(requestsPerSecond)
     }
   }
-  return [median(samples[0]), median(samples[1])]
+  return samples
 }
 
 function loadOf({ url, keyUrl, headers }: Service, measured: Measured) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ADMIN, startOn } from './contenders.ts'
-import { median, type Report, type Section } from './figures.ts'
+import { median, type Report, ratioOf, type Section } from './figures.ts'
 import type { LoadGenerator } from './load.ts'
 import { startProcess } from './process.ts'
 
@@ -35,7 +35,7 @@ export async function measureLogins(generator: LoadGenerator, folder: string, re
     title: 'Logins',
     how: `Medians of ${rounds} rounds of ${seconds} s, alternating: POST /login/ with ${CONNECTIONS} connections, and argon2id with the same parameters in a process that does nothing else.`,
     figures: [
-      { name: 'POST /login/, relative to argon2id alone', value: median(logins) / median(checks), unit: '×', atLeast: 0.85 },
+      { name: 'POST /login/, relative to argon2id alone', ...ratioOf(logins, checks), atLeast: 0.94 },
       { name: 'POST /login/, SQLite', value: median(logins), unit: '1/s' },
       { name: 'argon2id alone, all cores', value: median(checks), unit: '1/s' },
     ],

@@ -1,4 +1,4 @@
-import { type Figure, meetsTarget, type Section } from './figures.ts'
+import { type Figure, type Section, verdictOn } from './figures.ts'
 
 export type Machine = {
   readonly processor: string
@@ -25,10 +25,11 @@ function sectionTable({ title, how, figures }: Section): string {
   return [`## ${title}`, '', how, '', lines[0], rule, ...lines.slice(1)].join('\n')
 }
 
-function measured({ value, unit }: Figure): string {
+function measured({ value, unit, spread }: Figure): string {
   // A search that gets 503 at its deadline counts as infinitely slow.
   if (value === Number.POSITIVE_INFINITY) return 'over 2 s: 503'
-  return !Number.isFinite(value) ? 'unknown' : `${shown(value)} ${unit}`.trim()
+  if (!Number.isFinite(value)) return 'unknown'
+  return `${shown(value)} ${unit}${spread ? ` (${spread.map(shown).join(' to ')})` : ''}`.trim()
 }
 
 function shown(value: number): string {
@@ -41,8 +42,9 @@ function target({ atLeast, atMost, unit }: Figure): string {
   return atMost === undefined ? '' : `at most ${atMost} ${unit}`.trim()
 }
 
+const VERDICTS = { yes: 'yes', unclear: 'within the noise', no: 'NO' } as const
+
 function verdict(figure: Figure): string {
-  const isMet = meetsTarget(figure)
-  if (isMet === undefined) return ''
-  return isMet ? 'yes' : 'NO'
+  const found = verdictOn(figure)
+  return found === undefined ? '' : VERDICTS[found]
 }
