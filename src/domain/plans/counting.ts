@@ -58,7 +58,7 @@ const GIVE_BACK_SIZE = 500
 const CLAIM_DEADLINE_MS = 900
 
 /**
- * Counts requests for all processes of one database (docs/decisions/0019-plans.md). A process takes a share of a limit from the database
+ * Counts requests for all processes of one database (docs/decisions/0002-plans.md). A process takes a share of a limit from the database
  * before requests use it, so that a kill forgets nothing and no limit is exceeded, and gives back what it does not use.
  */
 export function createCounting(db: Database, now: () => number) {
