@@ -25,9 +25,9 @@ const CLEAN_UP = `
 const MEMORY = '/dev/shm'
 const MEMORY_BYTES = 4 * 2 ** 30
 
-/** In memory, where there is enough of it: most tests wait for commits of SQLite. TMPDIR decides otherwise. */
-function fastFolder(): string {
-  if (process.env['TMPDIR'] !== undefined || !existsSync(MEMORY)) return tmpdir()
+/** In memory, if the run asks for it and there is enough: most tests wait for commits of SQLite. */
+function parentFolder(): string {
+  if (process.env['TEST_IN_MEMORY'] !== 'true' || !existsSync(MEMORY)) return tmpdir()
   const { bavail, bsize } = statfsSync(MEMORY)
   return bavail * bsize >= MEMORY_BYTES ? MEMORY : tmpdir()
 }
@@ -39,7 +39,7 @@ function fastFolder(): string {
 export function runFolder(): string {
   const shared = process.env['TEST_RUN_FOLDER']
   if (shared) return shared
-  const folder = mkdtempSync(join(realpathSync(fastFolder()), 'latchkey-run-'))
+  const folder = mkdtempSync(join(realpathSync(parentFolder()), 'latchkey-run-'))
   // Databases run under another account.
   chmodSync(folder, 0o711)
   const janitor = spawn('sh', ['-c', CLEAN_UP, folder], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
