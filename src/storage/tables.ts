@@ -27,6 +27,7 @@ export const TABLES = {
   recovery_codes: ['user_id', 'code_hash'],
   passkeys: PASSKEY_ROW.columnNames,
   identities: IDENTITY_ROW.columnNames,
+  unproven_accounts: ['user_id'],
   api_keys: ['seq', ...KEY_ROW.columnNames],
   retiring_secrets: RETIRING_SECRET.columnNames,
   key_usage: KEY_USAGE.columnNames,

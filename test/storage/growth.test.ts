@@ -35,6 +35,7 @@ const FILL = `
   insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, backed_up, created_at)
   select n, n, n, 'key', 0, '[]', 'name', false, n from generate_series(1, 10000) as n;
   insert into identities (issuer, subject, user_id, provider, email, connected_at) select 'issuer', n, n, 'acme', '', n from generate_series(1, 10000) as n;
+  insert into unproven_accounts (user_id) select n from generate_series(1, 10000) as n;
   insert into login_challenges (id, user_id, method, reset_version, expires_at) select n, n, 'password', 1, n from generate_series(1, 10000) as n;
   insert into hand_offs (id, user_id, session_id, code_challenge, expires_at) select n, n, n, 'challenge', n from generate_series(1, 10000) as n;
   insert into used_challenges (id, expires_at) select n, n from generate_series(1, 10000) as n;

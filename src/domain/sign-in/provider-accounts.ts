@@ -6,7 +6,7 @@ import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.reposit
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { countSessions, deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { deleteRecoveryCodes, deleteTotpSecret, endLoginChallenges } from '../../storage/repositories/sign-in/factor.repository.ts'
-import { deleteIdentities, insertIdentity } from '../../storage/repositories/sign-in/identity.repository.ts'
+import { deleteIdentities, forgetUnproven, insertIdentity } from '../../storage/repositories/sign-in/identity.repository.ts'
 import { deletePasskeys } from '../../storage/repositories/sign-in/passkey.repository.ts'
 import { findUserById, lockAccounts, takeOverUser } from '../../storage/repositories/users/user.repository.ts'
 import { foundUser } from '../changes/callers.ts'
@@ -50,12 +50,13 @@ export async function connect(
 
 /**
  * Ends ways into an account for the person who has shown that its address is theirs. Whoever connected an identity that is not proven may
- * be somebody else, who registered with this address beforehand. Returns whether it ended any.
+ * be somebody else, who registered with this address beforehand. Returns whether there was such an identity, even if it was disconnected.
  */
 export async function endIdentities(tx: ChangeTransaction, userId: number, which: 'all' | 'unproven'): Promise<boolean> {
   const ended = await deleteIdentities(tx, userId, which)
   for (const provider of ended) tx.record({ kind: 'provider.disconnected', target: userId, changed: [provider] })
-  return ended.length > 0
+  const wasUnproven = await forgetUnproven(tx, userId)
+  return wasUnproven || ended.length > 0
 }
 
 /** A new account without a password. If the provider has not verified the address, its owner gets a mail with a link. Refuses if it is taken. */

@@ -8,8 +8,9 @@ import { endLoginChallenges, markUsed } from '../../storage/repositories/sign-in
 import {
   deleteIdentity,
   findIdentityOwner,
-  hasUnprovenIdentity,
+  isUnproven,
   listIdentities,
+  rememberUnproven,
 } from '../../storage/repositories/sign-in/identity.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import { connect } from './provider-accounts.ts'
@@ -68,12 +69,13 @@ export function createProviders({ reads, changes, now, providers, wayInRule }: P
     /** Connects an identity that was proven in this browser to the account of the caller, whom another identity may have let in. */
     connect: (actor: Actor, identity: Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'>): Promise<void> =>
       changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id }) => {
-        const proven = !(await hasUnprovenIdentity(tx, id))
+        const proven = !(await isUnproven(tx, id))
         if (!(await connect(tx, id, { ...identity, proven }, now()))) throw new Refusal('provider_taken')
       }),
     /** Refuses to take the last way in. */
     disconnect: (actor: Actor, name: string): Promise<void> =>
       changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id }) => {
+        await rememberUnproven(tx, id, name)
         if (!(await deleteIdentity(tx, id, name))) throw new Refusal('provider_not_found')
         await wayInRule.requireWayIn(tx, id)
         await endLoginChallenges(tx, id)

@@ -67,6 +67,7 @@ function contentOf(file: string): unknown {
     'recovery_codes',
     'passkeys',
     'identities',
+    'unproven_accounts',
     'api_keys',
     'key_usage',
     'limit_windows',

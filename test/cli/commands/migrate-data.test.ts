@@ -162,7 +162,7 @@ test('migrate-data copies everything from SQLite to PostgreSQL and back, includi
   refusedWith(
     again,
     1,
-    'the target is not empty: 1198 rows in users, 20 rows in sessions, 1 rows in totp_secrets, 1 rows in recovery_codes, 1 rows in passkeys, 1 rows in identities, 5 rows in api_keys, 5 rows in retiring_secrets, 1100 rows in key_usage, 1 rows in limit_windows, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
+    'the target is not empty: 1198 rows in users, 20 rows in sessions, 1 rows in totp_secrets, 1 rows in recovery_codes, 1 rows in passkeys, 1 rows in identities, 1 rows in unproven_accounts, 5 rows in api_keys, 5 rows in retiring_secrets, 1100 rows in key_usage, 1 rows in limit_windows, 2 rows in outbox, 1 rows in webhook_deliveries, 1 rows in webhook_stops; use a new database',
   )
 
   const back = await run(url, 'sqlite:back/new.db')

@@ -1,6 +1,6 @@
 import { IDENTITY, IDENTITY_ROW, type Identity, type IdentityRow } from '../../../model/provider.ts'
 import { insertInto, type Reads, statement, type Transaction } from '../../database.ts'
-import { changes, exists, finds, lists } from '../../repository-functions.ts'
+import { changes, exists, finds, lists, runs } from '../../repository-functions.ts'
 
 const INSERT = statement(`${insertInto('identities', IDENTITY_ROW)} on conflict do nothing`)
 const DELETE_SOME = statement<{ readonly provider: string }>(
@@ -33,10 +33,18 @@ export const deleteIdentity = changes<Transaction, [userId: number, provider: st
   'delete from identities where user_id = $1 and provider = $2',
 )
 
-/** Whether somebody may have connected it who is not the owner of the address. */
-export const hasUnprovenIdentity = exists<Transaction, [userId: number]>(
-  'select 1 as found from identities where user_id = $1 and proven = false limit 1',
-)
+/** For an identity that is about to be disconnected: if it is not proven, its account stays unproven without it. */
+export const rememberUnproven = runs<Transaction, [userId: number, provider: string]>(`
+  insert into unproven_accounts (user_id) select user_id from identities where user_id = $1 and provider = $2 and proven = false
+  on conflict do nothing`)
+
+/** Returns whether the account was remembered as unproven. */
+export const forgetUnproven = changes<Transaction, [userId: number]>('delete from unproven_accounts where user_id = $1')
+
+/** Whether an identity opens the account, or has opened it, that somebody may have connected who is not the owner of the address. */
+export const isUnproven = exists<Transaction, [userId: number]>(`
+  select user_id from identities where user_id = $1 and proven = false
+  union all select user_id from unproven_accounts where user_id = $1 limit 1`)
 
 /** Returns the providers of those that it deleted. */
 export async function deleteIdentities(tx: Transaction, userId: number, which: 'all' | 'unproven'): Promise<readonly string[]> {

@@ -284,6 +284,58 @@ test('a reset ends what was registered with an address that its provider had not
   )
 })
 
+test('an identity that was not proven is not proven by disconnecting it and connecting it again', async (t) => {
+  for (const EMAIL_SIGN_IN of ['false', 'true']) {
+    const service = await start(t, { env: { EMAIL_SIGN_IN } })
+    const [intruder, person] = [createBrowser(service), somebody({ email_verified: false })]
+    await signIn(service, intruder, person)
+    const email = person.email ?? ''
+    assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(email)))).statusCode, 200)
+    await signIn(service, intruder, person)
+    // By mail, or with a password that they set with an API key, the intruder has another way in.
+    if (EMAIL_SIGN_IN === 'false') {
+      const [user] = await users(service)
+      const password = 'the password of Eve'
+      await service.services.users.changePassword(OPERATOR, user?.id ?? 0, password)
+      await intruder.send('/account/sign-in', { email, password })
+    }
+    assert.equal(leadsTo(await intruder.send('/account/security/providers/acme/disconnect')), '/account/security')
+    assert.deepEqual(await service.db.all(IDENTITIES), [])
+    await signIn(service, intruder, person, '/login/with/acme?connect=true')
+    assert.equal(leadsTo(await intruder.send('/account/connect/confirm')), '/account/security')
+    assert.equal((await service.db.all(IDENTITIES)).length, 1)
+
+    await resetByMail(service, email)
+    assert.deepEqual(await service.db.all(IDENTITIES), [])
+    assert.equal(leadsTo(await signIn(service, createBrowser(service), person)), '/account/connect')
+    // What the owner of the address connects afterwards is theirs.
+    const owner = createBrowser(service)
+    await signIn(service, owner, somebody({ sub: 'mine', email, email_verified: false }))
+    await owner.send('/account/sign-in', { email, password: PASSWORD, next: '/account/connect/confirm' })
+    await owner.send('/account/connect/confirm')
+    await resetByMail(service, email)
+    assert.deepEqual(
+      (await service.db.all(IDENTITIES)).map(({ subject }) => subject),
+      ['mine'],
+    )
+  }
+})
+
+test('signing in by mail also ends the sessions of an identity that was disconnected before', async (t) => {
+  const service = await start(t, { env: { EMAIL_SIGN_IN: 'true' } })
+  const [intruder, person] = [createBrowser(service), somebody({ email_verified: false })]
+  await signIn(service, intruder, person)
+  const email = person.email ?? ''
+  assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(email)))).statusCode, 200)
+  await signIn(service, intruder, person)
+  assert.equal(leadsTo(await intruder.send('/account/security/providers/acme/disconnect')), '/account/security')
+  assert.equal((await intruder.open('/account/')).statusCode, 200)
+  await service.app.inject({ method: 'POST', url: '/login/email', payload: { email } })
+  const payload = { token: await service.mailbox.codeFor(email) }
+  assert.equal((await service.app.inject({ method: 'POST', url: '/login/email/confirm', payload })).statusCode, 200)
+  assert.equal(leadsTo(await intruder.open('/account/')), '/account/sign-in')
+})
+
 test('a reset ends no identity whose provider has verified the address, or that the owner of the account has connected', async (t) => {
   const service = await start(t)
   const person = somebody()
