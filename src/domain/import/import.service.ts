@@ -168,15 +168,18 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
   }
 
   async function writeIdentities(tx: ChangeTransaction, ids: UserIds, updatedIds: ReadonlySet<number>): Promise<void> {
-    const rows = [...ids].flatMap(([{ identities, verified = false }, userId]) =>
+    const connected = [...ids.keys()].filter(({ identities }) => identities.length > 0)
+    if (connected.length === 0) return
+    // Of an account that exists, a file need not say whether it is verified.
+    const verifiedKeys = new Set((await lockUserStates(tx, keysOf(connected))).filter(isVerified).map(({ emailKey }) => emailKey))
+    const rows = [...ids].flatMap(([{ identities, emailKey }, userId]) =>
       identities.map((identity) => ({
         ...identity,
         userId,
         connectedAt: identity.connectedAt ?? now(),
-        proven: identity.proven ?? verified,
+        proven: identity.proven ?? verifiedKeys.has(emailKey),
       })),
     )
-    if (rows.length === 0) return
     for (const { userId, provider } of await insertImportedIdentities(tx, rows))
       if (updatedIds.has(userId)) tx.record({ kind: 'provider.connected', target: userId, changed: [provider] })
   }
@@ -281,6 +284,10 @@ function joined(users: readonly ImportedUser[], found: readonly FoundUser[]): Ma
 
 function isGiven(data: DataChange | undefined): data is DataChange {
   return data?.profile !== undefined || data?.app !== undefined
+}
+
+function isVerified({ verified }: UserState): boolean {
+  return verified
 }
 
 function keysOf(users: readonly ImportedUser[]): string[] {

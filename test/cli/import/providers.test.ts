@@ -116,6 +116,23 @@ test('a file says whether an account of a provider is proven; otherwise that of 
   )
 })
 
+test('--on-conflict update: an account of a provider is proven if the account here is verified afterwards', async (t) => {
+  const { db, importing } = await place(t, t.database)
+  const email = (name: string) => `${name}@example.com`
+  await importing(['a', 'b', 'c', 'd'].map((name) => ({ email: email(name), verified: name === 'a' || name === 'b' })))
+  const given = (name: string, verified?: boolean) => ({
+    email: email(name),
+    providers: [{ ...KNOWN, subject: name }],
+    ...(verified !== undefined && { verified }),
+  })
+  const users = [given('a'), given('b', false), given('c'), given('d', true)]
+  done(await importing(users, '--on-conflict', 'update'), 'read 4 = created 0 + updated 4 + skipped 0 + rejected 0\n')
+  assert.deepEqual(
+    (await rowsIn(db)).map(({ proven }) => proven),
+    [true, false, false, true],
+  )
+})
+
 const INVALID: readonly (readonly [unknown, string])[] = [
   ['acme', 'providers: should be'],
   [[5], 'providers[0]: should be an object'],
