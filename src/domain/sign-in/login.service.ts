@@ -177,11 +177,12 @@ export function createLogin(parts: Parts): Login {
       const person = { ...personOf(identity), language: languageOf(origin, languages) }
       const { provider, email, isEmailVerified } = person
       const account = await findUserByEmail(reads, emailKey(email))
+      // A claim counts like a registration, also if the address is taken: otherwise it could test any number of addresses.
+      if (account === undefined || !isEmailVerified) await limiter.countAddress('register:ip', origin.ip)
       // An account that nobody has verified belongs to the owner of the address. Whoever only claims it must not learn more of an account
       // than that it exists.
       if (account !== undefined && (account.verified || account.banned || !isEmailVerified))
         return { kind: 'account exists', userId: account.id, email: account.email }
-      if (account === undefined) await limiter.countAddress('register:ip', origin.ip)
       const opened = await changes.withoutCaller(origin, async (tx) => {
         const user = await (account === undefined ? addAccountOf(tx, person, now()) : takeOver(tx, account, person, now()))
         return user.verified ? { user, session: await enter(tx, origin, user, provider, false, 'provider_refused') } : undefined

@@ -756,6 +756,21 @@ test('429: a new account counts as a registration, and signing in to it does not
   assert.deepEqual([(await users(service)).length, await service.mailbox.messages()], [1, []])
 })
 
+test('429: claims that the provider has not verified count as registrations, whether or not the address has an account', async (t) => {
+  const claim = (service: Setting, email: string, email_verified = false) =>
+    signIn(service, createBrowser(service), somebody({ sub: email, email, email_verified }))
+  for (const isTaken of [true, false]) {
+    const service = await start(t, { env: { RATE_LIMITS: 'register:ip=2/h' } })
+    const [mia, ada, eve] = [await member(service), await member(service), await member(service)]
+    const addresses = [mia, ada, eve].map(({ email }) => (isTaken ? email : newEmail()))
+    const statuses: number[] = []
+    for (const email of addresses) statuses.push((await claim(service, email)).statusCode)
+    assert.deepEqual(statuses, isTaken ? [303, 303, 429] : [200, 200, 429])
+    // The owner of an address can always connect their account.
+    assert.equal(leadsTo(await claim(service, mia.email, true)), '/account/connect')
+  }
+})
+
 test('429: refused answers of a provider count for the address, and whoever signs in does not', async (t) => {
   const service = await start(t, { env: { RATE_LIMITS: 'login:ip=3/h' } })
   const person = somebody()
