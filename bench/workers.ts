@@ -16,24 +16,13 @@ export async function measureWorkers(generator: LoadGenerator, folder: string, r
   const postgres = await startPostgres()
   const figures: Figure[] = []
   try {
-    for (const [name, url] of Object.entries({ SQLite: `sqlite:${join(folder, 'workers.db')}`, PostgreSQL: postgres.url })) {
+    for (const [name, databaseUrl] of Object.entries({ SQLite: `sqlite:${join(folder, 'workers.db')}`, PostgreSQL: postgres.url })) {
       const services = []
-      for (const count of counts)
-        services.push({ count, rates: [] as number[], ...(await startOn(folder, url, { WORKERS: String(count) })) })
-      const [first] = services
-      const { token } = await logIn(first?.url ?? '', ADMIN.email, ADMIN.password)
-      for (let round = 0; round <= rounds; round++) {
-        report(`workers: ${name}, ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
-        for (const { url: service, rates } of services) {
-          const load = { url: `${service}/users/me`, headers: { authorization: `Bearer ${token}` }, connections: CONNECTIONS, seconds }
-          const { requestsPerSecond } = await generator.run(load)
-          if (round > 0) rates.push(requestsPerSecond)
-        }
-      }
-      for (const { count, rates } of services) {
-        figures.push({ name: `GET /users/me, ${name}, WORKERS=${count}`, value: median(rates), unit: '1/s' })
-        if (first && count > 1) figures.push({ name: `WORKERS=${count}, relative to one, ${name}`, ...ratioOf(rates, first.rates) })
-      }
+      for (const count of counts) services.push(await startOn(folder, databaseUrl, { WORKERS: String(count) }))
+      const samples = await takeTurns(generator, services, rounds, seconds, (round) =>
+        report(`workers: ${name}, round ${round} of ${rounds}`),
+      )
+      figures.push(...figuresOf(name, counts, samples))
       for (const service of services) await service.stop()
     }
   } finally {
@@ -41,4 +30,36 @@ export async function measureWorkers(generator: LoadGenerator, folder: string, r
   }
   const how = `GET /users/me by JWT with ${CONNECTIONS} connections, in turns: medians of ${rounds} rounds of ${seconds} s. The load comes from the same ${cores} cores.`
   return { title: 'More processes', how, figures }
+}
+
+type Served = { readonly url: string }
+
+/** The requests a second of each service, round by round. The first round warms up. */
+async function takeTurns(
+  generator: LoadGenerator,
+  services: readonly Served[],
+  rounds: number,
+  seconds: number,
+  onRound: (round: number) => void,
+): Promise<readonly (readonly number[])[]> {
+  const { token } = await logIn(services[0]?.url ?? '', ADMIN.email, ADMIN.password)
+  const samples: number[][] = services.map(() => [])
+  for (let round = 0; round <= rounds; round++) {
+    onRound(round)
+    for (const [place, { url }] of services.entries()) {
+      const load = { url: `${url}/users/me`, headers: { authorization: `Bearer ${token}` }, connections: CONNECTIONS, seconds }
+      const { requestsPerSecond } = await generator.run(load)
+      if (round > 0) samples[place]?.push(requestsPerSecond)
+    }
+  }
+  return samples
+}
+
+function figuresOf(name: string, counts: readonly number[], samples: readonly (readonly number[])[]): Figure[] {
+  const [one = []] = samples
+  return counts.flatMap((count, place): Figure[] => {
+    const rates = samples[place] ?? []
+    const rate = { name: `GET /users/me, ${name}, WORKERS=${count}`, value: median(rates), unit: '1/s' }
+    return count === 1 ? [rate] : [rate, { name: `WORKERS=${count}, relative to one, ${name}`, ...ratioOf(rates, one) }]
+  })
 }
