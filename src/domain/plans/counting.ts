@@ -44,7 +44,7 @@ function idOf(subject: string, periodMs: number): string {
 /** What is left of a limit. The time is unknown before the first request of a window. */
 export type Quota = { readonly counter: Counter; readonly remaining: number; readonly resetMs: number | undefined }
 
-type Pair = { readonly counter: Counter; readonly limit: Limit; readonly share: Share }
+type Pair = { readonly counter: Counter; readonly share: Share }
 
 /** What is left after a request that has passed. */
 export type Taken = readonly Quota[] | 'refused'
@@ -77,19 +77,18 @@ export function createCounting(db: Database, now: () => number) {
     return share
   }
 
-  const pairsOf = (counters: readonly Counter[]): readonly Pair[] =>
-    counters.map((counter) => ({ counter, limit: counter.limit, share: shareOf(counter) }))
+  const pairsOf = (counters: readonly Counter[]): readonly Pair[] => counters.map((counter) => ({ counter, share: shareOf(counter) }))
 
   const quotasOf = (pairs: readonly Pair[]): readonly Quota[] =>
-    pairs.map(({ counter, limit, share }) => ({
+    pairs.map(({ counter, share }) => ({
       counter,
-      remaining: remaining(share, limit),
+      remaining: remaining(share, counter.limit),
       resetMs: share.endsAt === 0 ? undefined : share.endsAt - now(),
     }))
 
   /** Takes the cost from all shares, or from none. */
   function spend(pairs: readonly Pair[], cost: number): boolean {
-    if (pairs.some(({ share, limit }) => share.held < cost || isOver(share, cost, limit))) return false
+    if (pairs.some(({ share, counter: { limit } }) => share.held < cost || isOver(share, cost, limit))) return false
     for (const { share } of pairs) {
       share.held -= cost
       share.spent += cost
@@ -98,7 +97,7 @@ export function createCounting(db: Database, now: () => number) {
   }
 
   function areRefused(pairs: readonly Pair[], cost: number): boolean {
-    return pairs.some(({ share, limit }) => isRefused(share, cost, limit, now()))
+    return pairs.some(({ share, counter: { limit } }) => isRefused(share, cost, limit, now()))
   }
 
   async function ask(share: Share, limit: Limit): Promise<void> {
@@ -145,7 +144,7 @@ export function createCounting(db: Database, now: () => number) {
       if (spend(pairs, cost)) return quotasOf(pairs)
       if (areRefused(pairs, cost)) return 'refused'
       const short = pairs.filter(({ share }) => share.held < cost)
-      await Promise.all(short.map(({ share, limit }) => wait(share, limit, cost - share.held)))
+      await Promise.all(short.map(({ share, counter: { limit } }) => wait(share, limit, cost - share.held)))
     }
     return 'refused'
   }
@@ -160,9 +159,9 @@ export function createCounting(db: Database, now: () => number) {
 
   /** Claims in the same turn are one write on SQLite. */
   function claimAhead(pairs: readonly Pair[]): void {
-    if (!pairs.some(({ share, limit }) => share.claiming === undefined && isLow(share, limit, 4))) return
-    for (const { share, limit } of pairs)
-      if (share.claiming === undefined && isLow(share, limit, 2)) void claimFor(share, limit).catch(() => undefined)
+    if (!pairs.some(({ share, counter: { limit } }) => share.claiming === undefined && isLow(share, limit, 4))) return
+    for (const { share, counter } of pairs)
+      if (share.claiming === undefined && isLow(share, counter.limit, 2)) void claimFor(share, counter.limit).catch(() => undefined)
   }
 
   function schedule(): void {

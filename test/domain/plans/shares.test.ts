@@ -7,6 +7,7 @@ import {
   enter,
   grant,
   isForgettable,
+  isLow,
   isOver,
   isRefused,
   learn,
@@ -147,6 +148,36 @@ test('four processes at once leave at most a few requests of a large limit unuse
     if (request(share, row, 1, count, 1_000_000)) passed++
   }
   assert.equal(passed, count)
+})
+
+test('a key that is used evenly costs about one write a round', () => {
+  const [row, share, count] = [createRow(), newShare('u1', MINUTE), 1_000_000]
+  const rounds = 20
+  let writes = 0
+  const counted = {
+    ...row,
+    claim(...values: Parameters<typeof row.claim>) {
+      writes++
+      return row.claim(...values)
+    },
+  }
+  for (let round = 0; round < 5 + rounds; round++) {
+    // The first rounds show how busy it is.
+    if (round === 5) writes = 0
+    for (let index = 0; index < 1000; index++) {
+      assert.ok(request(share, counted, 1, count, 1_000_000))
+      if (!isLow(share, { count }, 4)) continue
+      const amount = claimAmount(share, 1, { count })
+      grant(share, counted.claim(amount, count, 1_000_000) ?? assert.fail(), amount)
+    }
+    const amount = endRound(share)
+    share.held -= amount
+    const state = amount > 0 ? row.giveBack(share.endsAt, amount) : undefined
+    if (state === undefined) continue
+    writes++
+    share.used = state.used
+  }
+  assert.ok(writes <= 1.2 * rounds, `${writes} writes in ${rounds} rounds`)
 })
 
 test('a share that nobody uses is given back after a round, or after ten for an hour and longer, and forgotten later', () => {

@@ -17,7 +17,7 @@ export const createMessages = ({ plural }: Format) => ({
       }),
     tooLarge: 'The form is too large to be sent.',
     failed: 'The service could not handle this request.',
-    /** For an error that has no text of its own. Its message is for programs, and in English. */
+    /** For an error without a text of its own. Its message is the one for programs, in English. */
     other: (message: string) => message,
     badAddress: 'The address of this page is not valid.',
     badLink:

@@ -252,6 +252,16 @@ async function resetByMail({ app, mailbox }: TestApp, email: string): Promise<vo
   assert.equal(response.statusCode, 200, response.body)
 }
 
+/** Somebody who has registered with the address of somebody else at a provider, and whose account was then verified by its link. */
+async function intrude(service: Setting) {
+  const [intruder, person] = [createBrowser(service), somebody({ email_verified: false })]
+  await signIn(service, intruder, person)
+  const email = person.email ?? ''
+  assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(email)))).statusCode, 200)
+  await signIn(service, intruder, person)
+  return { intruder, person, email }
+}
+
 test('a reset ends what was registered with an address that its provider had not verified, also after somebody verified it', async (t) => {
   const service = await start(t)
   const [intruder, person] = [createBrowser(service), somebody({ email_verified: false })]
@@ -323,11 +333,7 @@ test('an identity that was not proven is not proven by disconnecting it and conn
 
 test('signing in by mail also ends the sessions of an identity that was disconnected before', async (t) => {
   const service = await start(t, { env: { EMAIL_SIGN_IN: 'true' } })
-  const [intruder, person] = [createBrowser(service), somebody({ email_verified: false })]
-  await signIn(service, intruder, person)
-  const email = person.email ?? ''
-  assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(email)))).statusCode, 200)
-  await signIn(service, intruder, person)
+  const { intruder, email } = await intrude(service)
   assert.equal(leadsTo(await intruder.send('/account/security/providers/acme/disconnect')), '/account/security')
   assert.equal((await intruder.open('/account/')).statusCode, 200)
   await service.app.inject({ method: 'POST', url: '/login/email', payload: { email } })
@@ -356,11 +362,7 @@ test('a reset ends no identity whose provider has verified the address, or that 
 
 test('signing in by mail ends what was registered with an unverified address, and its sessions', async (t) => {
   const service = await start(t, { env: { EMAIL_SIGN_IN: 'true' } })
-  const [intruder, person] = [createBrowser(service), somebody({ email_verified: false })]
-  await signIn(service, intruder, person)
-  const email = person.email ?? ''
-  assert.equal((await service.app.inject(verify(await service.mailbox.codeFor(email)))).statusCode, 200)
-  await signIn(service, intruder, person)
+  const { intruder, person, email } = await intrude(service)
   assert.equal((await intruder.open('/account/')).statusCode, 200)
   const signInByMail = async () => {
     await service.app.inject({ method: 'POST', url: '/login/email', payload: { email } })
