@@ -20,9 +20,14 @@ const OUTSIDE = `[...document.querySelectorAll('.card, .lone main > div')].flatM
 
 for (const language of ['de', 'fr', 'es'] as const)
   test(`the account pages in ${TEXTS[language].languageName} fit on a phone and on a desktop, and so does what the script says`, async (t) => {
-    const { buttons, fields, keys, links, navigation, register, script, security } = TEXTS[language]
+    const { buttons, fields, keys, links, navigation, register, script, security, signIn } = TEXTS[language]
     const browser = await openBrowser(t)
-    const service = await startProcess(t, { SELF_DELETION: 'true', EMAIL_SIGN_IN: 'true' })
+    const service = await startProcess(t, {
+      SELF_DELETION: 'true',
+      EMAIL_SIGN_IN: 'true',
+      SECOND_FACTOR: 'everybody',
+      RATE_LIMITS: 'login:account=3/h',
+    })
     const { page, problems } = await openPage(browser, service.url, {
       locale: language,
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -39,6 +44,12 @@ for (const language of ['de', 'fr', 'es'] as const)
         assert.deepEqual(await page.evaluate(OUTSIDE), [], `${name} at ${width}`)
         await page.screenshot({ path: `${SCREENSHOTS}/${language}-${name}-${width}.png`, fullPage: true, animations: 'disabled' })
       }
+    }
+    const enter = async (password: string) => {
+      await page.goto(`${service.url}/account/sign-in`)
+      await fill(fields.email, EMAIL)
+      await fill(fields.password, password)
+      await press(buttons.signIn)
     }
 
     await look('start', '/')
@@ -57,11 +68,20 @@ for (const language of ['de', 'fr', 'es'] as const)
     const { pathname, search } = new URL(mail.links.find((link) => link.includes('/verify/')) ?? '')
     await page.goto(`${service.url}${pathname}${search}`)
     await page.getByRole('heading', { name: links.verification.done.title }).waitFor()
-    await page.goto(`${service.url}/account/sign-in`)
-    await fill(fields.email, EMAIL)
-    await fill(fields.password, PASSWORD)
-    await press(buttons.signIn)
-    await page.getByRole('heading', { name: navigation.profile, exact: true }).waitFor()
+    await enter(PASSWORD)
+    await page.getByRole('heading', { name: navigation.security, exact: true }).waitFor()
+    await look('factor-required')
+    await press(security.setUp)
+    await page.getByRole('heading', { name: security.scan }).waitFor()
+    await look('codes')
+    const secret = await page.locator('input[name="secret"]').inputValue()
+    await fill(fields.code, codeAt(secret, Math.floor(Date.now() / STEP_MS)))
+    await press(security.turnOn)
+    await page.getByRole('heading', { name: security.recovery }).waitFor()
+    await look('recovery-codes')
+    await page.getByLabel(security.saved).check()
+    await press(buttons.continue)
+    await page.getByRole('heading', { name: navigation.security, exact: true }).waitFor()
     for (const [name, path] of [
       ['profile', '/account/'],
       ['password', '/account/password'],
@@ -76,18 +96,21 @@ for (const language of ['de', 'fr', 'es'] as const)
     await page.getByRole('button', { name: script.copied, exact: true }).waitFor()
     await look('key')
     await look('keys', '/account/keys')
-
-    await page.goto(`${service.url}/account/security`)
-    await press(security.setUp)
-    await page.getByRole('heading', { name: security.scan }).waitFor()
-    await look('codes')
-    const secret = await page.locator('input[name="secret"]').inputValue()
-    await fill(fields.code, codeAt(secret, Math.floor(Date.now() / STEP_MS)))
-    await press(security.turnOn)
-    await page.getByRole('heading', { name: security.recovery }).waitFor()
-    await look('recovery-codes')
     await page.goto(`${service.url}/account/security`)
     await page.evaluate("for (const question of document.querySelectorAll('details')) question.open = true")
     await look('security-on')
+
+    await press(buttons.signOut)
+    await enter(PASSWORD)
+    await page.getByRole('heading', { name: signIn.codeTitle }).waitFor()
+    await look('second-step')
+    for (let status = 0; status !== 429; ) {
+      const answered = page.waitForResponse(
+        (response) => response.request().isNavigationRequest() && response.request().method() === 'POST',
+      )
+      await enter('wrong')
+      status = (await answered).status()
+    }
+    await look('too-many')
     assert.deepEqual(problems, [])
   })
