@@ -149,7 +149,7 @@ test('429: the form of the reset page gets a page', async (t) => {
   await service.app.inject(form)
   const response = await service.app.inject(form)
   assert.deepEqual([response.statusCode, response.headers['retry-after']], [429, '60'])
-  assert.match(response.body, /Too many requests/)
+  assert.match(response.body, /Too many attempts/)
   assert.match(response.headers['content-type'] ?? '', /^text\/html/)
 })
 

@@ -63,13 +63,13 @@ export const createMessages = ({ plural }: Format): Messages => ({
   errors: {
     waitSeconds: (count) =>
       plural(count, {
-        one: 'Zu viele Anfragen. Versuche es in 1 Sekunde noch einmal.',
-        other: `Zu viele Anfragen. Versuche es in ${count} Sekunden noch einmal.`,
+        one: 'Zu viele Versuche. Probiere es in 1 Sekunde noch einmal.',
+        other: `Zu viele Versuche. Probiere es in ${count} Sekunden noch einmal.`,
       }),
     waitMinutes: (count) =>
       plural(count, {
-        one: 'Zu viele Anfragen. Versuche es in 1 Minute noch einmal.',
-        other: `Zu viele Anfragen. Versuche es in ${count} Minuten noch einmal.`,
+        one: 'Zu viele Versuche. Probiere es in 1 Minute noch einmal.',
+        other: `Zu viele Versuche. Probiere es in ${count} Minuten noch einmal.`,
       }),
     tooLarge: 'Das Formular ist zu groß zum Senden.',
     failed: 'Der Dienst konnte diese Anfrage nicht bearbeiten.',
@@ -185,7 +185,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
       banned: 'Dieses Konto ist gesperrt',
       unverified: 'Bestätige zuerst deine Adresse',
       advice: 'Beginne von vorn, oder melde dich auf andere Weise an.',
-      invalidAdvice: 'Geh zurück und versuche es noch einmal, oder melde dich auf andere Weise an.',
+      invalidAdvice: 'Du kannst dich auch auf andere Weise anmelden.',
       bannedAdvice: 'Wende dich an den Betreiber dieses Dienstes.',
       unverifiedAdvice: 'Öffne den Link in der Bestätigungs-E-Mail und melde dich dann erneut an.',
       takenAdvice: 'Melde dich damit an, um zu sehen, zu welchem Konto es gehört, und trenne es zuerst dort.',

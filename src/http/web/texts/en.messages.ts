@@ -7,13 +7,13 @@ export const createMessages = ({ plural }: Format) => ({
   errors: {
     waitSeconds: (count: number) =>
       plural(count, {
-        one: 'Too many requests. Try again in 1 second.',
-        other: `Too many requests. Try again in ${count} seconds.`,
+        one: 'Too many attempts. Try again in 1 second.',
+        other: `Too many attempts. Try again in ${count} seconds.`,
       }),
     waitMinutes: (count: number) =>
       plural(count, {
-        one: 'Too many requests. Try again in 1 minute.',
-        other: `Too many requests. Try again in ${count} minutes.`,
+        one: 'Too many attempts. Try again in 1 minute.',
+        other: `Too many attempts. Try again in ${count} minutes.`,
       }),
     tooLarge: 'The form is too large to be sent.',
     failed: 'The service could not handle this request.',
@@ -132,7 +132,7 @@ export const createMessages = ({ plural }: Format) => ({
       banned: 'This account is banned',
       unverified: 'Verify your address first',
       advice: 'Start again, or sign in another way.',
-      invalidAdvice: 'Go back and try again, or sign in another way.',
+      invalidAdvice: 'You can also sign in another way.',
       bannedAdvice: 'Ask the operator of this service about it.',
       unverifiedAdvice: 'Open the link in the verification email, then sign in again.',
       takenAdvice: 'Sign in with it to see which account it belongs to, and disconnect it there first.',

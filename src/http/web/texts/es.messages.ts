@@ -61,13 +61,13 @@ export const createMessages = ({ plural }: Format): Messages => ({
   errors: {
     waitSeconds: (count) =>
       plural(count, {
-        one: 'Demasiadas peticiones. Vuelve a intentarlo dentro de 1 segundo.',
-        other: `Demasiadas peticiones. Vuelve a intentarlo dentro de ${count} segundos.`,
+        one: 'Demasiados intentos. Vuelve a intentarlo dentro de 1 segundo.',
+        other: `Demasiados intentos. Vuelve a intentarlo dentro de ${count} segundos.`,
       }),
     waitMinutes: (count) =>
       plural(count, {
-        one: 'Demasiadas peticiones. Vuelve a intentarlo dentro de 1 minuto.',
-        other: `Demasiadas peticiones. Vuelve a intentarlo dentro de ${count} minutos.`,
+        one: 'Demasiados intentos. Vuelve a intentarlo dentro de 1 minuto.',
+        other: `Demasiados intentos. Vuelve a intentarlo dentro de ${count} minutos.`,
       }),
     tooLarge: 'El formulario es demasiado grande para enviarlo.',
     failed: 'El servicio no ha podido atender esta petición.',
@@ -187,7 +187,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
       banned: 'Esta cuenta está bloqueada',
       unverified: 'Verifica primero tu dirección',
       advice: 'Empieza de nuevo o inicia sesión de otra forma.',
-      invalidAdvice: 'Vuelve atrás e inténtalo otra vez, o inicia sesión de otra forma.',
+      invalidAdvice: 'También puedes iniciar sesión de otra forma.',
       bannedAdvice: 'Consulta al responsable de este servicio.',
       unverifiedAdvice: 'Abre el enlace del correo de verificación y vuelve a iniciar sesión.',
       takenAdvice: 'Inicia sesión con ella para ver a qué cuenta pertenece y desvincúlala primero allí.',

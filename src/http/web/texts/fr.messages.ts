@@ -62,13 +62,13 @@ export const createMessages = ({ plural }: Format): Messages => ({
   errors: {
     waitSeconds: (count) =>
       plural(count, {
-        one: `Trop de requêtes. Réessayez dans ${count} seconde.`,
-        other: `Trop de requêtes. Réessayez dans ${count} secondes.`,
+        one: `Trop de tentatives. Réessayez dans ${count} seconde.`,
+        other: `Trop de tentatives. Réessayez dans ${count} secondes.`,
       }),
     waitMinutes: (count) =>
       plural(count, {
-        one: `Trop de requêtes. Réessayez dans ${count} minute.`,
-        other: `Trop de requêtes. Réessayez dans ${count} minutes.`,
+        one: `Trop de tentatives. Réessayez dans ${count} minute.`,
+        other: `Trop de tentatives. Réessayez dans ${count} minutes.`,
       }),
     tooLarge: 'Le formulaire est trop volumineux pour être envoyé.',
     failed: 'Le service n’a pas pu traiter cette requête.',
@@ -194,7 +194,7 @@ export const createMessages = ({ plural }: Format): Messages => ({
       banned: 'Ce compte est bloqué',
       unverified: 'Confirmez d’abord votre adresse',
       advice: 'Recommencez, ou connectez-vous autrement.',
-      invalidAdvice: 'Revenez en arrière et réessayez, ou connectez-vous autrement.',
+      invalidAdvice: 'Vous pouvez aussi vous connecter autrement.',
       bannedAdvice: 'Adressez-vous à l’exploitant de ce service.',
       unverifiedAdvice: 'Ouvrez le lien de l’e-mail de confirmation, puis reconnectez-vous.',
       takenAdvice: 'Connectez-vous avec lui pour voir à quel compte il appartient, et dissociez-le d’abord de ce compte.',

@@ -791,7 +791,7 @@ test('429: refused answers of a provider count for the address, and whoever sign
   for (const limited of [await attacker.open(START), await browser.open(back)]) {
     assert.equal(limited.statusCode, 429)
     assert.match(String(limited.headers['retry-after']), /^\d+$/)
-    assert.match(textOf(limited), /Too many requests\. Try again in/)
+    assert.match(textOf(limited), /Too many attempts\. Try again in/)
   }
   assert.equal(browser.isSignedIn(), false)
   refused(await service.app.inject(login({ email: newEmail(), password: PASSWORD })), 429, 'Too many requests')

@@ -77,7 +77,7 @@ test('429: a limit on mails is explained by the form of the address, which does 
   assert.equal((await send('email', { email: 'one@example.com' })).statusCode, 303)
   const limited = await send('email', { email: 'two@example.com' })
   assert.equal(limited.statusCode, 429)
-  assert.match(textOf(limited), /Too many requests\. Try again in/)
+  assert.match(textOf(limited), /Too many attempts\. Try again in/)
   assert.doesNotMatch(textOf(limited), /Confirm your password/)
   clock.advance({ minutes: 11 })
   const confirmed = await send('email', { email: 'two@example.com', password: mia.password })

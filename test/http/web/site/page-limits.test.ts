@@ -62,7 +62,7 @@ test('429: every page that compares a password is limited with the default setti
     for (let round = 0; round < 10; round++) assert.ok([400, 422].includes(await statusOf(service, guess(cookie, mia.id))), name)
     const limited = await service.app.inject(guess(cookie, mia.id))
     assert.deepEqual([limited.statusCode, limited.headers['retry-after']], [429, '6'], name)
-    assert.match(textOf(limited), /Too many requests/)
+    assert.match(textOf(limited), /Too many attempts/)
   }
 })
 

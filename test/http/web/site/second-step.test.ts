@@ -80,5 +80,5 @@ test('429: ten wrong codes of one account are explained, also for the right code
   fields = hiddenFields(await app.inject(submit('/account/sign-in', credentials(mia))))
   const limited = await app.inject(submit(STEP, { ...fields, code: code() }))
   assert.equal(limited.statusCode, 429)
-  assert.match(textOf(limited), /Enter your code Too many requests\. Try again in \d+ (?:minute|second)s?\./)
+  assert.match(textOf(limited), /Enter your code Too many attempts\. Try again in \d+ (?:minute|second)s?\./)
 })

@@ -95,7 +95,7 @@ test('429: sign-in is limited by account and by address, apart from POST /login/
   for (let n = 0; n < 10; n++) assert.equal((await attempt(mia.email)).statusCode, 400)
   const refused = await attempt(mia.email)
   assert.deepEqual([refused.statusCode, refused.headers['retry-after']], [429, '6'])
-  assert.match(textOf(refused), /Too many requests\. Try again in 6 seconds\./)
+  assert.match(textOf(refused), /Too many attempts\. Try again in 6 seconds\./)
   assert.equal((await app.inject(submit('/console/sign-in', credentials(mia)))).statusCode, 429, 'both sign-in pages count together')
   assert.equal((await app.inject(login({ email: mia.email }))).statusCode, 200)
   clock.advance({ seconds: 7 })
