@@ -16,7 +16,7 @@ export const MAX_COST = 1000
 export const MAX_COUNT = 1_000_000_000
 const LIMIT = /^([1-9]\d{0,9})\/([smhd])$/
 export const PLAN_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/
-export const LIMIT_HINT = `a number up to ${MAX_COUNT.toLocaleString('en')} per s, m, h or d, such as 10/m`
+export const LIMIT_HINT = 'a number up to 1,000,000,000 per s, m, h or d, such as 10/m'
 
 /** Reads `10/m`. Undefined for anything else. */
 export function parseLimit(text: string): Limit | undefined {

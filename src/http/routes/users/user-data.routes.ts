@@ -1,5 +1,5 @@
 import type { ProductData } from '../../../domain/users/user-data.service.ts'
-import { MAX_LEVELS, MAX_OBJECT_BYTES } from '../../../domain/values/json.ts'
+import { MAX_LEVELS } from '../../../domain/values/json.ts'
 import type { JsonObject } from '../../../model/json.ts'
 import { USER_DATA, type UserData } from '../../../model/user-data.ts'
 import { described } from '../../answers/replies.ts'
@@ -44,7 +44,7 @@ const PatchBody = Type.Unsafe<Static<typeof Patch>>({
   content: { [JSON_TYPE]: { schema: Patch }, [MERGE_PATCH_TYPE]: { schema: Patch } },
 })
 
-const LIMITS = `Each object has at most ${MAX_OBJECT_BYTES.toLocaleString('en')} bytes as JSON, and at most ${MAX_LEVELS} levels.`
+const LIMITS = `Each object has at most 16,384 bytes as JSON, and at most ${MAX_LEVELS} levels.`
 
 export const userDataView = USER_DATA.toJson satisfies (data: UserData) => Static<typeof UserDataView>
 
