@@ -33,7 +33,7 @@ export async function measureFootprint(folder: string, report: Report): Promise<
     title: 'Footprint',
     how: `Median of ${STARTS} starts on an existing database; memory ${SETTLE_MS / 1000} s after each of the last three, with a filled compile cache; node_modules after npm ci --omit=dev.`,
     figures: [
-      { name: 'start to first response', value: median(startsMs), unit: 'ms', atMost: 1500 },
+      { name: 'start to first response', value: median(startsMs), unit: 'ms', atMost: 900 },
       { name: 'memory when idle', value: median(idleMb), unit: 'MB', atMost: 110 },
       { name: 'production install', value: await installedMb(join(folder, 'install')), unit: 'MB', atMost: 80 },
     ],

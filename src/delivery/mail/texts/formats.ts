@@ -1,4 +1,5 @@
 import type { Language } from '../../../model/language.ts'
+import { once } from '../../../shared/lazily.ts'
 
 /** What the texts of a mail name: the title of the service, and the address that the mail goes to. */
 export type Names = { readonly title: string; readonly email: string }
@@ -37,6 +38,6 @@ export function timeIn(language: Language): (at: number) => string {
 
 /** Chooses the text for a number. */
 export function pluralIn(language: Language): (count: number, texts: { readonly one: string; readonly other: string }) => string {
-  const rules = new Intl.PluralRules(language)
-  return (count, { one, other }) => (rules.select(count) === 'one' ? one : other)
+  const rules = once(() => new Intl.PluralRules(language))
+  return (count, { one, other }) => (rules().select(count) === 'one' ? one : other)
 }

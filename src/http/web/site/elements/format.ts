@@ -1,6 +1,7 @@
 import type { Limit, LimitUnit } from '../../../../domain/values/plans.ts'
 import type { Language } from '../../../../model/language.ts'
 import { type Html, html, renderHtml } from '../../../../shared/html.ts'
+import { once } from '../../../../shared/lazily.ts'
 
 /** Dates of English pages have the day first. */
 const DATE_LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', de: 'de', fr: 'fr', es: 'es' }
@@ -89,14 +90,6 @@ function intlOf(language: Language) {
     number: new Intl.NumberFormat(numbers),
     plural: new Intl.PluralRules(language),
     list: new Intl.ListFormat(dates),
-  }
-}
-
-function once<Value>(make: () => Value): () => Value {
-  let made: Value | undefined
-  return () => {
-    made ??= make()
-    return made
   }
 }
 
