@@ -91,11 +91,11 @@ const LIBUV_THREADS = 4
 const MAX_LIBUV_THREADS = 1024
 
 /**
- * How many passwords are hashed at once: one per core, and fewer than libuv has threads. Hashing runs on these threads, and so do DNS
- * look-ups and file access, which need a free one.
+ * How many passwords are hashed at once: one per core and one more, so that no core waits while the event loop is busy, and fewer than
+ * libuv has threads. Hashing runs on these threads, and so do DNS look-ups and file access, which need a free one.
  */
 export function hashingThreads(cores: number, threadPoolSize: string | undefined): number {
   const size = threadPoolSize === undefined ? LIBUV_THREADS : Number.parseInt(threadPoolSize, 10) || 1
   const threads = Math.min(Math.max(size, 1), MAX_LIBUV_THREADS)
-  return Math.max(Math.min(cores, threads - 1), 1)
+  return Math.max(Math.min(cores + 1, threads - 1), 1)
 }
