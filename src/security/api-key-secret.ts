@@ -18,7 +18,7 @@ export function generateApiKey(prefix: string): string {
 }
 
 export function isWellFormedApiKey(key: string): boolean {
-  return SHAPE.test(key) && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)
+  return SHAPE.test(key) && numberOf(key.slice(-CHECKSUM_LENGTH)) === crc32(key.slice(0, -CHECKSUM_LENGTH))
 }
 
 /** The keys in a text, recognised by their shape and their checksum, wherever they begin and end. */
@@ -55,4 +55,11 @@ function checksum(text: string): string {
     rest = Math.floor(rest / BASE62.length)
   }
   return digits
+}
+
+/** The number that base-62 digits stand for. */
+function numberOf(digits: string): number {
+  let number = 0
+  for (let place = 0; place < digits.length; place++) number = number * BASE62.length + BASE62.indexOf(digits.charAt(place))
+  return number
 }

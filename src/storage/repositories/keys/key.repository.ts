@@ -112,8 +112,8 @@ export function findRetiringKeyOwner(db: Reads, keyHash: string, now: number): P
 }
 
 /** The owner of a key by its current secret or, if it has not ended yet, a former one. */
-export async function findSecretOwner(db: Reads, keyHash: string, now: number): Promise<KeyOwner | undefined> {
-  return (await findKeyOwner(db, keyHash)) ?? (await findRetiringKeyOwner(db, keyHash, now))
+export function findSecretOwner(db: Reads, keyHash: string, now: number): Promise<KeyOwner | undefined> {
+  return findKeyOwner(db, keyHash).then((owner) => owner ?? findRetiringKeyOwner(db, keyHash, now))
 }
 
 export const countApiKeys = counts<Reads, [userId: number]>('select count(*) as count from api_keys where user_id = $1')
