@@ -110,9 +110,9 @@ const TURNS_MS = 80
 const FLOOD_MS = scaled(2000, 15_000)
 // Few enough that the password queue accepts all of them: a rejected login costs no hash anyway.
 const ABORTED_AT_ONCE = 30
-// The connections and requests of ten disconnected clients cost about as much as one login, and one login per core is already being
-// hashed when its client disconnects.
-const ABORTED_COST = 1 / 5
+// The connections and requests of ten disconnected clients cost about as much as one login, and up to three logins are already being hashed
+// when their clients disconnect, perhaps the next ones too. If all were hashed, the cost would be 1.
+const ABORTED_COST = 1 / 3
 // A login waits only for hashes that have started; the rest is a margin for a busy machine.
 const FEW_LOGINS = 5
 const SPARED_MS = 50
