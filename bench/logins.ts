@@ -10,7 +10,7 @@ const RAW = fileURLToPath(new URL('./raw-argon2.ts', import.meta.url))
 const CONNECTIONS = 8
 
 /** Compares logins per second with argon2id alone on all cores. The two take turns. */
-export async function measureLogins(generator: LoadGenerator, folder: string, report: Report, rounds = 7, seconds = 4): Promise<Section> {
+export async function measureLogins(generator: LoadGenerator, folder: string, report: Report, rounds = 9, seconds = 3): Promise<Section> {
   const service = await startOn(folder, `sqlite:${join(folder, 'logins.db')}`)
   const load = {
     url: `${service.url}/login/`,

@@ -12,7 +12,7 @@ export async function measureThroughput(
   generator: LoadGenerator,
   folder: string,
   report: Report,
-  rounds = 15,
+  rounds = 9,
   seconds = 2,
 ): Promise<Section> {
   const { all, stop } = await startContenders(folder)

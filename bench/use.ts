@@ -10,7 +10,7 @@ import type { Figure, Report, Section } from './figures.ts'
 import { latencyOf, rounded } from './latency.ts'
 import { populate } from './population.ts'
 
-const KEYS = 10_000
+const KEYS = 3_000
 const DAYS = 400
 const EXTRAPOLATED_KEYS = 1_000_000
 // As the service writes and deletes them.
