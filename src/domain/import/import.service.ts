@@ -1,12 +1,12 @@
 import type { Origin } from '../../model/caller.ts'
 import { snakeCase } from '../../model/entity.ts'
 import type { Change } from '../../model/event.ts'
-import { NO_DATA } from '../../model/user-data.ts'
+import { NO_DATA } from '../../model/user.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { decideKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
-import type { TotpSealer } from '../../security/totp-sealer.ts'
+import type { TotpSealer } from '../../security/totp.ts'
 import {
   insertImportedIdentities,
   insertImportedPasskeys,

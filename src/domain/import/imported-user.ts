@@ -2,8 +2,7 @@ import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../mo
 import { type Entity, entity, type Fields, type Given, type JsonOf, text, texts } from '../../model/entity.ts'
 import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../model/factor.ts'
 import { IDENTITY_ROW, type IdentityRow } from '../../model/provider.ts'
-import { USER, USER_DETAILS, type UserRow } from '../../model/user.ts'
-import { USER_DATA } from '../../model/user-data.ts'
+import { USER, USER_DATA, USER_DETAILS, type UserRow } from '../../model/user.ts'
 import type { DataChange } from '../users/user-data.service.ts'
 
 /** The fields of an account that files contain. A new one needs its declaration in the model only. */

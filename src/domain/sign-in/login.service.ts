@@ -24,7 +24,7 @@ export type LoginResult<Session> =
   | { readonly kind: 'second step'; readonly challenge: string; readonly methods: readonly FactorMethod[] }
 
 /** What a sign-in at another provider leads to. An account that has the address already is not opened: its owner connects it. */
-export type ProviderResult<Session> =
+type ProviderResult<Session> =
   | LoginResult<Session>
   | { readonly kind: 'account exists'; readonly userId: number; readonly email: string }
   | { readonly kind: 'verification sent'; readonly email: string }
@@ -32,7 +32,7 @@ export type ProviderResult<Session> =
 export type Confirmation = FactorAnswer | { readonly password: string }
 
 /** The ways in. A session is what its owner keeps of it: two tokens, or the cookie of the web pages. */
-export type WaysIn<Session> = {
+type WaysIn<Session> = {
   byPassword(origin: Origin, email: string, password: string): Promise<LoginResult<Session>>
   byPasskey(origin: Origin, credential: object): Promise<Session>
   /** By the link or the code of a mail. Costs the same for every address. */

@@ -36,7 +36,7 @@ export type NewPasskey = {
 }
 
 /** Somebody who has no account yet. No account and nobody else has the same handle, by which devices tell accounts apart. */
-export type NewOwner = Pick<User, 'email' | 'firstName' | 'lastName'> & { readonly handle: string }
+type NewOwner = Pick<User, 'email' | 'firstName' | 'lastName'> & { readonly handle: string }
 
 export type Passkeys = {
   list(userId: number): Promise<readonly Passkey[]>

@@ -22,7 +22,7 @@ const ALL_KEYS = 10_000
 const NO_NAME = '-'
 
 /** What a provider has said, as it is stored, and the language of the browser. The address was checked, and the names can be shown. */
-export type KnownPerson = Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'> &
+type KnownPerson = Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'> &
   Pick<ProvenIdentity, 'isEmailVerified'> &
   Pick<UserRow, 'firstName' | 'lastName' | 'language'>
 

@@ -3,8 +3,7 @@ import type { FactorMethod, Factors, TotpSecret } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
 import { generateRecoveryCodes, hashRecoveryCode, type NewRecoveryCodes } from '../../security/recovery-codes.ts'
-import { generateTotpSecret, stepOf, totpUri } from '../../security/totp.ts'
-import type { TotpSealer } from '../../security/totp-sealer.ts'
+import { generateTotpSecret, stepOf, type TotpSealer, totpUri } from '../../security/totp.ts'
 import type { Transaction } from '../../storage/database.ts'
 import { confirmSession, deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import {
@@ -28,7 +27,7 @@ import { trimSessions } from '../sessions/sessions.service.ts'
 import { factorsOf } from '../users/user-administration.service.ts'
 
 /** A code that may be right: whether it is, only its use says. */
-export type PreparedCode = {
+type PreparedCode = {
   readonly method: Exclude<FactorMethod, 'passkey'>
   /** True for exactly one of any number of uses, in any process. */
   use(tx: Transaction): Promise<boolean>

@@ -34,7 +34,7 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
   await tx.run(INSERT, ...SESSION_ROW.toValues({ method: 'password', secondFactor: false, ...session }))
 }
 
-export type SessionUser = SessionProof & { readonly user: User }
+type SessionUser = SessionProof & { readonly user: User }
 
 /** The user of a session that has not expired. Authentication by JWT costs this one statement. */
 export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<SessionUser | undefined> {
@@ -81,7 +81,7 @@ export async function countSessions(db: Reads, userId: number, after = 0): Promi
   return (await db.first(COUNT, userId, after))?.count ?? 0
 }
 
-export type OldSessions = { readonly kept: number; readonly limit: number; readonly exceptSessionId?: string | undefined }
+type OldSessions = { readonly kept: number; readonly limit: number; readonly exceptSessionId?: string | undefined }
 
 /** Deletes the oldest sessions of a user beyond the newest `kept`, at most `limit` of them. Returns how many it deleted. */
 export function deleteOldestSessions(tx: Transaction, userId: number, { kept, limit, exceptSessionId = '' }: OldSessions): Promise<number> {
