@@ -113,7 +113,7 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
         if (count >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
         const passkey = await prepared.store(tx, user.id, name)
         // The authenticator has just verified its user.
-        await confirmSession(tx, sessionId, now(), true)
+        await confirmSession(tx, sessionId, { at: now(), withFactor: true })
         return passkey
       })
       return refusingKnownPasskey(change)

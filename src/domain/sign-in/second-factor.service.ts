@@ -16,7 +16,8 @@ import {
   replaceRecoveryCodes,
   resealTotpSecret,
   saveTotpSecret,
-  setTotp,
+  turnTotpOff,
+  turnTotpOn,
   useRecoveryCode,
   useTotpStep,
 } from '../../storage/repositories/sign-in/factor.repository.ts'
@@ -72,7 +73,7 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
   async function endAll(tx: ChangeTransaction, userId: number): Promise<void> {
     await deleteTotpSecret(tx, userId)
     await deleteRecoveryCodes(tx, userId)
-    await setTotp(tx, userId, false)
+    await turnTotpOff(tx, userId)
     await endLoginChallenges(tx, userId)
   }
 
@@ -117,8 +118,8 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         const current = await findTotpSecret(tx, id)
         if (current?.secret !== begun?.secret || current?.confirmedAt !== undefined) throw new Refusal('invalid_code')
         await confirmTotpSecret(tx, id, now(), step)
-        await setTotp(tx, id, true)
-        await confirmSession(tx, actor.caller.sessionId ?? '', now(), true)
+        await turnTotpOn(tx, id)
+        await confirmSession(tx, actor.caller.sessionId ?? '', { at: now(), withFactor: true })
         tx.record({ kind: 'factor.added', target: id, changed: ['totp'] })
         return saveRecoveryCodes(tx, id, recovery)
       })

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../src/storage/database.ts'
-import { replaceRecoveryCodes, saveTotpSecret, setTotp } from '../../../src/storage/repositories/sign-in/factor.repository.ts'
+import { replaceRecoveryCodes, saveTotpSecret, turnTotpOn } from '../../../src/storage/repositories/sign-in/factor.repository.ts'
 import { deleteIdentity, insertIdentity, rememberUnproven } from '../../../src/storage/repositories/sign-in/identity.repository.ts'
 import { countPasskeys, insertPasskey } from '../../../src/storage/repositories/sign-in/passkey.repository.ts'
 
@@ -7,7 +7,7 @@ import { countPasskeys, insertPasskey } from '../../../src/storage/repositories/
 export async function addFactors(tx: Transaction, userId: number, sealedWith = 'fingerprint'): Promise<void> {
   await saveTotpSecret(tx, { userId, secret: 'v1.sealed', sealedWith, createdAt: 1, confirmedAt: 2, lastStep: 3, salt: '' })
   await replaceRecoveryCodes(tx, userId, 'salt', [`hash-${userId}`])
-  await setTotp(tx, userId, true)
+  await turnTotpOn(tx, userId)
   const passkey = { id: `passkey-${userId}`, credentialId: `credential-${userId}`, publicKey: 'key', counter: 5, transports: ['usb'] }
   await insertPasskey(tx, { ...passkey, userId, name: 'Schlüssel', backedUp: true, createdAt: 4, lastUsedAt: 6 })
   await countPasskeys(tx, userId)

@@ -4,6 +4,7 @@ import { hotRead, insertInto, type Queries, type Reads, statement, type Transact
 import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
 
+const CONFIRM = statement('update sessions set confirmed_at = $2, second_factor = second_factor or $3 where id = $1')
 const INSERT = statement(insertInto('sessions', SESSION_ROW))
 // `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
 const FIND_USER = hotRead(
@@ -72,9 +73,10 @@ export const recordSessionUse = runs<Queries, [sessionId: string, seenAt: number
 )
 
 /** Its owner has shown who they are. A second factor stays. */
-export const confirmSession = changes<Transaction, [sessionId: string, now: number, secondFactor: boolean]>(
-  'update sessions set confirmed_at = $2, second_factor = second_factor or $3 where id = $1',
-)
+export async function confirmSession(tx: Transaction, sessionId: string, { at, withFactor }: Confirmation): Promise<void> {
+  await tx.run(CONFIRM, sessionId, at, withFactor)
+}
+type Confirmation = { readonly at: number; readonly withFactor: boolean }
 
 /** Those that expire after a moment: all of them after 0. */
 export async function countSessions(db: Reads, userId: number, after = 0): Promise<number> {
