@@ -12,6 +12,7 @@ import {
   insertImportedPasskeys,
   listIdentityOwners,
   listTotpSecrets,
+  markImportedUnproven,
   saveImportedCodes,
 } from '../../storage/repositories/import/factor-import.repository.ts'
 import {
@@ -180,7 +181,10 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
         proven: identity.proven ?? verifiedKeys.has(emailKey),
       })),
     )
-    for (const { userId, provider } of await insertImportedIdentities(tx, rows))
+    const inserted = await insertImportedIdentities(tx, rows)
+    const unproven = inserted.filter(({ proven }) => !proven).map(({ userId }) => userId)
+    if (unproven.length > 0) await markImportedUnproven(tx, unproven)
+    for (const { userId, provider } of inserted)
       if (updatedIds.has(userId)) tx.record({ kind: 'provider.connected', target: userId, changed: [provider] })
   }
 
