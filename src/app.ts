@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Config, describeSettings } from './config/load.ts'
 import { sendTestMail } from './delivery/mail/test-mail.ts'
 import type { MailTransport } from './delivery/mail/transport.ts'
-import { createServiceChecks } from './doctor/service-checks.ts'
+import { createServiceChecks } from './doctor/examine.ts'
 import { createActivityLog } from './domain/operations/activity.ts'
 import { NO_OBSERVER } from './domain/operations/observer.ts'
 import { createHttpApp } from './http/pipeline/create-app.ts'
@@ -15,12 +15,11 @@ import { healthRoutes, metricsRoutes } from './http/routes/operations/operations
 import { planRoutes, usageRoutes } from './http/routes/plans/plan.routes.ts'
 import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { emailSignInRoutes } from './http/routes/sign-in/email-sign-in.routes.ts'
-import { handOffRoutes } from './http/routes/sign-in/hand-off.routes.ts'
 import { passkeyRoutes } from './http/routes/sign-in/passkey.routes.ts'
 import { passwordResetRoutes } from './http/routes/sign-in/password-reset.routes.ts'
 import { providerRoutes } from './http/routes/sign-in/provider.routes.ts'
 import { secondFactorRoutes } from './http/routes/sign-in/second-factor.routes.ts'
-import { accountRoutes, verificationRoutes } from './http/routes/sign-in/sign-in.routes.ts'
+import { accountRoutes, handOffRoutes, verificationRoutes } from './http/routes/sign-in/sign-in.routes.ts'
 import { invitationRoutes } from './http/routes/users/invitation.routes.ts'
 import { emailChangeRoutes, selfDeletionRoutes, userAdministrationRoutes, userRoutes } from './http/routes/users/user.routes.ts'
 import { userDataRoutes } from './http/routes/users/user-data.routes.ts'
@@ -54,7 +53,7 @@ type ObservationParts = {
 }
 
 /** The metrics, and the counts of the status page, which the process writes to the database. The services report to the observer of both. */
-export type Observation = ReturnType<typeof createObservation>
+type Observation = ReturnType<typeof createObservation>
 
 export function createObservation(config: Config, parts: ObservationParts) {
   const { db, now, passwords } = parts
@@ -67,7 +66,7 @@ export function createObservation(config: Config, parts: ObservationParts) {
   return { metrics, activity, counters, counted, observer: counted?.observer ?? NO_OBSERVER }
 }
 
-export type AppParts = {
+type AppParts = {
   readonly db: MonitoredDatabase
   readonly secrets: Secrets
   readonly now: () => number
@@ -163,7 +162,7 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl, 
   userRoutes(app, services, { confirmsEmail: config.confirmEmailChanges, languages: config.languages })
   emailChangeRoutes(app, services.emailChanges, pages)
   // Without it, the path answers as it does to any method that it does not have (405).
-  if (config.selfDeletion) selfDeletionRoutes(app, services.selfDeletion, limiter)
+  if (config.selfDeletion) selfDeletionRoutes(app, services.ownAccount, limiter)
   userDataRoutes(app, services.productData)
   sessionRoutes(app, services.sessions)
   secondFactorRoutes(app, { ...services, rule: config.secondFactor })

@@ -25,14 +25,13 @@ import { createFirstAdmin } from './domain/sign-in/first-admin.service.ts'
 import { createHandOffs } from './domain/sign-in/hand-off.service.ts'
 import { createInvitationAcceptance } from './domain/sign-in/invitation-acceptance.service.ts'
 import { createLogin } from './domain/sign-in/login.service.ts'
+import { createOwnAccount } from './domain/sign-in/own-account.service.ts'
 import { createPasskeys } from './domain/sign-in/passkeys.service.ts'
-import { createPasswordChange } from './domain/sign-in/password-change.service.ts'
 import { createPasswordProof } from './domain/sign-in/password-proof.ts'
 import { createPasswordReset } from './domain/sign-in/password-reset.service.ts'
 import { createProviders } from './domain/sign-in/providers.service.ts'
 import { createRegistration } from './domain/sign-in/registration.service.ts'
 import { createSecondFactor } from './domain/sign-in/second-factor.service.ts'
-import { createSelfDeletion } from './domain/sign-in/self-deletion.service.ts'
 import { createWayInRule } from './domain/sign-in/way-in-rule.ts'
 import { createEmailChanges } from './domain/users/email-changes.service.ts'
 import { createInvitations } from './domain/users/invitations.service.ts'
@@ -49,12 +48,12 @@ import { createLimitKeys, type Secrets } from './security/derived-keys.ts'
 import { createPasswords, type Passwords } from './security/password.ts'
 import { createProviderClient } from './security/providers/provider-client.ts'
 import { createTokens } from './security/token.ts'
-import { createTotpSealer } from './security/totp-sealer.ts'
+import { createTotpSealer } from './security/totp.ts'
 import { isLocalService } from './shared/addresses.ts'
 import { lazily, once } from './shared/lazily.ts'
 import { type Database, readsOf } from './storage/database.ts'
 
-export type ServiceSettings = Pick<
+type ServiceSettings = Pick<
   Config,
   | 'keyPrefix'
   | 'keyScopes'
@@ -199,9 +198,8 @@ export function createServices(settings: ServiceSettings, parts: Parts) {
     invitations,
     invitationAcceptance: () => createInvitationAcceptance({ ...signing(), invitations: invitations(), passkeys: passkeys() }),
     users,
-    passwordChange: () => createPasswordChange({ ...common, proof: proof(), users: users() }),
+    ownAccount: () => createOwnAccount({ ...common, proof: proof(), users: users() }),
     emailChanges: () => createEmailChanges({ ...common, tokens: tokens() }),
-    selfDeletion: () => createSelfDeletion({ ...common, proof: proof() }),
     userAdministration: () => createUserAdministration(common),
     userDirectory: () => createUserDirectory(common),
     productData: () => createProductData(common),

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { parseEnv } from 'node:util'
 import { plansText } from '../domain/values/plans.ts'
 import { rateLimitsText } from '../domain/values/rate-limits.ts'
+import type { RelyingParty } from '../model/factor.ts'
 import { codeOf } from '../shared/errors.ts'
 import { COMMAND } from '../shared/program.ts'
 import type { DatabaseTarget } from '../storage/database.ts'
-import { GROUP_OF, SETTING_GROUPS } from './groups.ts'
 import { PROVIDER_PARTS, providerSetting, providersOf } from './providers.ts'
-import { relyingPartyOf } from './relying-party.ts'
-import { FIELDS, nameOf, readSettings, SETTINGS, type SettingValues } from './settings.ts'
+import { FIELDS, nameOf, readSettings, SETTING_GROUPS, SETTINGS, type SettingValues } from './settings.ts'
 import type { Environment } from './values.ts'
 import { ALL_EVENTS, type WebhookSettings } from './webhook.ts'
 
@@ -129,7 +129,7 @@ export function describeSettings({ database, admin, webhook, relyingParty, provi
   }
   const own = FIELDS.map((field) => ({
     ...describe(nameOf(field), textOf(values[field])),
-    group: GROUP_OF[field],
+    group: SETTINGS[field].group,
     meaning: SETTINGS[field].meaning,
   }))
   const ofProviders = providers.flatMap(({ name, clientId, clientSecret, issuer, label }) => {
@@ -137,7 +137,7 @@ export function describeSettings({ database, admin, webhook, relyingParty, provi
     // The names of this object.
     return (Object.keys(parts) as (keyof typeof parts)[]).map((part) => ({
       ...describe(providerSetting(name, part), parts[part]),
-      group: GROUP_OF.signInProviders,
+      group: SETTINGS.signInProviders.group,
       meaning: PROVIDER_PARTS[part].meaning,
     }))
   })
@@ -161,4 +161,25 @@ function textOf(value: unknown): string | undefined {
   if (value === undefined) return undefined
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.join(', ')
   return String(value)
+}
+
+type PasskeySettings = {
+  readonly baseUrl: string
+  readonly frontendUrl: string | undefined
+  readonly apiTitle: string
+  /** PASSKEY_RP_ID and PASSKEY_ORIGINS. */
+  readonly id: string | undefined
+  readonly origins: readonly string[]
+}
+
+/** Where passkeys work. Undefined where browsers accept none: for an IP address, and without TLS for anything but localhost. */
+function relyingPartyOf(settings: PasskeySettings, errors: string[]): RelyingParty | undefined {
+  const { baseUrl, frontendUrl, apiTitle, id, origins } = settings
+  const { hostname, protocol, origin } = new URL(baseUrl)
+  if (id !== undefined && id !== hostname && !(hostname.endsWith(`.${id}`) && id.includes('.')))
+    errors.push(`PASSKEY_RP_ID: should be ${hostname}, the host of BASE_URL, or a parent domain of it, is "${id}"`)
+  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
+  if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) > 0 || (protocol !== 'https:' && !isLocal)) return undefined
+  const others = frontendUrl === undefined ? origins : [new URL(frontendUrl).origin, ...origins]
+  return { id: id ?? hostname, name: apiTitle, origins: [...new Set([origin, ...others])] }
 }

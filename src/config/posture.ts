@@ -4,7 +4,7 @@ import type { Config } from './load.ts'
 type Posture = Pick<Config, 'baseUrl' | 'rateLimits' | 'passwordBlocklist' | 'corsOrigins' | 'secondFactor'>
 
 /** A setting that is fine on the own machine, and weak for a service that others can reach. */
-export type WeakSetting = { readonly name: string; readonly value: string; readonly problem: string }
+type WeakSetting = { readonly name: string; readonly value: string; readonly problem: string }
 
 /** What to set for a service with a public address. Nothing for a service of this machine only. */
 export function weakSettings({ baseUrl, rateLimits, passwordBlocklist, corsOrigins, secondFactor }: Posture): readonly WeakSetting[] {

@@ -31,6 +31,7 @@ import { parseWebhookEvents, parseWebhookSecrets, parseWebhookUrl } from './webh
 type Parse<Value> = (text: string, env: Environment) => Parsed<Value> | ParsedList<Value>
 
 type Setting<Value> = {
+  readonly group: SettingGroup
   readonly parse: Parse<Value>
   /** The text that has the same effect as no text. */
   readonly standard: string | undefined
@@ -40,132 +41,161 @@ type Setting<Value> = {
   readonly absence: string
 }
 
-function setting<Value>(parse: Parse<Value>, standard: string, meaning: string): Setting<Value>
-function setting<Value>(parse: Parse<Value>, standard: undefined, meaning: string, absence?: string): Setting<Value | undefined>
-function setting<Value>(parse: Parse<Value>, standard: string | undefined, meaning: string, absence = 'none'): Setting<Value | undefined> {
-  return { parse, standard, meaning, absence }
+type Define = {
+  <Value>(parse: Parse<Value>, standard: string, meaning: string): Setting<Value>
+  <Value>(parse: Parse<Value>, standard: undefined, meaning: string, absence?: string): Setting<Value | undefined>
 }
+
+/** What settings are about, in the order in which the console shows them. */
+export const SETTING_GROUPS = [
+  'Address and pages',
+  'Database and secrets',
+  'Mail',
+  'Sign-in and security',
+  'API keys',
+  'Webhooks',
+  'Operation',
+] as const
+type SettingGroup = (typeof SETTING_GROUPS)[number]
+
+function settingOf(group: SettingGroup): Define {
+  return <Value>(parse: Parse<Value>, standard: string | undefined, meaning: string, absence = 'none') => ({
+    group,
+    parse,
+    standard,
+    meaning,
+    absence,
+  })
+}
+
+const pages = settingOf('Address and pages')
+const data = settingOf('Database and secrets')
+const mail = settingOf('Mail')
+const signIn = settingOf('Sign-in and security')
+const keys = settingOf('API keys')
+const webhooks = settingOf('Webhooks')
+const operation = settingOf('Operation')
 
 /** Every setting, in the order of the documentation. A field is the name of its setting in the environment: `baseUrl` is `BASE_URL`. */
 export const SETTINGS = {
-  host: setting(parseHost, '127.0.0.1', 'the address to listen on; `0.0.0.0` or `::` for all'),
-  port: setting(wholeNumber(0, 65_535), '8000', 'the port to listen on; `0` for any free port'),
-  databaseUrl: setting(
+  host: pages(parseHost, '127.0.0.1', 'the address to listen on; `0.0.0.0` or `::` for all'),
+  port: pages(wholeNumber(0, 65_535), '8000', 'the port to listen on; `0` for any free port'),
+  databaseUrl: data(
     parseDatabaseUrl,
     'sqlite:data/latchkey.db',
     '`sqlite:path/to/file.db` or `postgres://user:password@host:port/database`; see [the database](#the-database)',
   ),
-  databaseReadUrl: setting(parseReplicaUrl, undefined, 'a PostgreSQL replica; see [a replica for reads](running.md#a-replica-for-reads)'),
-  secretKey: setting(
+  databaseReadUrl: data(parseReplicaUrl, undefined, 'a PostgreSQL replica; see [a replica for reads](running.md#a-replica-for-reads)'),
+  secretKey: data(
     parseSecretKey,
     undefined,
     'signs every token; at least 32 bytes, from `npm run latchkey -- secret generate`. Required with PostgreSQL',
     'generated at the first start and stored beside the SQLite file',
   ),
-  secretKeyFallbacks: setting(
+  secretKeyFallbacks: data(
     parseFallbacks,
     undefined,
     'up to three other secrets, separated by commas, while `SECRET_KEY` is [replaced](operations.md#replacing-secret_key): their tokens stay valid, and nothing is signed with them',
   ),
-  baseUrl: setting(
+  baseUrl: pages(
     parseHttpUrl,
     undefined,
     'the public address of the service; the only source of links in mails',
     '`http://localhost:{PORT}`',
   ),
-  frontendUrl: setting(parseHttpUrl, undefined, 'your own pages; a reset link redirects to `{FRONTEND_URL}/reset-password?code=…`'),
-  returnOrigins: setting(
+  frontendUrl: pages(parseHttpUrl, undefined, 'your own pages; a reset link redirects to `{FRONTEND_URL}/reset-password?code=…`'),
+  returnOrigins: pages(
     parseOriginList,
     undefined,
     'the origins of your product besides that of `FRONTEND_URL`, separated by commas: the account pages [sign people in for them](integration.md#sign-people-in)',
   ),
-  apiTitle: setting(parseTitle, 'Latchkey', 'the name in pages, mails, explorers and metrics'),
-  brandColor: setting(parseColor, undefined, 'the colour of buttons and links, `#rrggbb`; see [branding](branding.md)'),
-  brandLogo: setting(parsePath, undefined, 'the logo of pages and mails, an SVG or PNG file of at most 64 KB; mails show a PNG'),
-  languages: setting(
+  apiTitle: pages(parseTitle, 'Latchkey', 'the name in pages, mails, explorers and metrics'),
+  brandColor: pages(parseColor, undefined, 'the colour of buttons and links, `#rrggbb`; see [branding](branding.md)'),
+  brandLogo: pages(parsePath, undefined, 'the logo of pages and mails, an SVG or PNG file of at most 64 KB; mails show a PNG'),
+  languages: pages(
     parseLanguages,
     ALL_LANGUAGES.join(','),
     'the languages of account pages and mails, separated by commas; the first is for everybody whose language is not among them. See [languages](branding.md#languages)',
   ),
-  templatesDir: setting(parsePath, undefined, 'a folder with [mail templates](branding.md#mail-templates)'),
-  metricsEnabled: setting(parseBoolean, 'false', 'enables `/metrics`, which needs no credentials: block it in the proxy'),
-  consoleEnabled: setting(parseBoolean, 'true', 'the web [console](console.md) for admins, at `/console/`'),
-  accountPagesEnabled: setting(parseBoolean, 'true', 'the web pages where users manage their own accounts, at `/account/`'),
-  smtpUrl: setting(parseSmtpUrl, undefined, '`smtp://user:password@host:587` or `smtps://…`; see [the mail server](#the-mail-server)'),
-  mailFrom: setting(parseMailFrom, 'Latchkey <noreply@localhost>', 'the sender of mails'),
-  devMailToken: setting(
+  templatesDir: mail(parsePath, undefined, 'a folder with [mail templates](branding.md#mail-templates)'),
+  metricsEnabled: operation(parseBoolean, 'false', 'enables `/metrics`, which needs no credentials: block it in the proxy'),
+  consoleEnabled: pages(parseBoolean, 'true', 'the web [console](console.md) for admins, at `/console/`'),
+  accountPagesEnabled: pages(parseBoolean, 'true', 'the web pages where users manage their own accounts, at `/account/`'),
+  smtpUrl: mail(parseSmtpUrl, undefined, '`smtp://user:password@host:587` or `smtps://…`; see [the mail server](#the-mail-server)'),
+  mailFrom: mail(parseMailFrom, 'Latchkey <noreply@localhost>', 'the sender of mails'),
+  devMailToken: mail(
     parseToken,
     undefined,
     'lets programs on the same machine read mails at [`/dev/mail`](branding.md#mails-in-end-to-end-tests); at least 16 random characters. Without it, each start generates and prints one',
   ),
-  adminEmail: setting(parseAdminEmail, undefined, 'the address of [the first admin](#the-first-admin), who is created at the start'),
-  adminPassword: setting(parseAdminPassword, undefined, 'the password of that admin if the account is created'),
-  corsOrigins: setting(parseOrigins, '*', 'the origins whose pages may call the API, separated by commas, without credentials'),
-  trustProxy: setting(
+  adminEmail: signIn(parseAdminEmail, undefined, 'the address of [the first admin](#the-first-admin), who is created at the start'),
+  adminPassword: signIn(parseAdminPassword, undefined, 'the password of that admin if the account is created'),
+  corsOrigins: pages(parseOrigins, '*', 'the origins whose pages may call the API, separated by commas, without credentials'),
+  trustProxy: pages(
     parseBoolean,
     'false',
     'use the request id of the proxy, and the last entry of `X-Forwarded-For` as the client address; see [proxies](running.md#proxies-and-tls)',
   ),
-  rateLimits: setting(parseRateLimits, 'off', '`standard`, or a list such as `login:ip=30/m`; see [rate limits](#rate-limits)'),
-  passwordBlocklist: setting(parseBlocklist, 'none', '`common`, or a file; see [breached passwords](#breached-passwords)'),
-  securityNotices: setting(parseBoolean, 'false', 'mails users about changes of the security of their accounts; see [notices](#notices)'),
-  secondFactor: setting(
+  rateLimits: signIn(parseRateLimits, 'off', '`standard`, or a list such as `login:ip=30/m`; see [rate limits](#rate-limits)'),
+  passwordBlocklist: signIn(parseBlocklist, 'none', '`common`, or a file; see [breached passwords](#breached-passwords)'),
+  securityNotices: signIn(parseBoolean, 'false', 'mails users about changes of the security of their accounts; see [notices](#notices)'),
+  secondFactor: signIn(
     oneOf<SecondFactorRule>('optional', 'admins', 'everybody'),
     'optional',
     'who needs a second factor: `optional`, `admins` or `everybody`; see [second factor](#second-factor)',
   ),
-  passkeyRpId: setting(
+  passkeyRpId: signIn(
     parseDomain,
     undefined,
     'the domain that passkeys belong to: the host of `BASE_URL` or a parent domain; see [passkeys](#passkeys)',
     'the host of `BASE_URL`',
   ),
-  passkeyOrigins: setting(parseOriginList, undefined, 'further origins whose pages may ask for passkeys, separated by commas'),
-  emailSignIn: setting(
+  passkeyOrigins: signIn(parseOriginList, undefined, 'further origins whose pages may ask for passkeys, separated by commas'),
+  emailSignIn: signIn(
     parseBoolean,
     'false',
     'people can log in with a link or a code that is mailed to them; see [sign-in by mail](#sign-in-by-mail)',
   ),
-  signInProviders: setting(
+  signInProviders: signIn(
     parseProviderNames,
     undefined,
     'the other providers that people can sign in with, separated by commas, such as `google,github,acme`; see [providers](providers.md)',
   ),
-  confirmEmailChanges: setting(
+  confirmEmailChanges: signIn(
     parseBoolean,
     'false',
     'a new address takes effect when the link that is mailed to it is opened; see [changes of an address](#changes-of-an-address)',
   ),
-  selfDeletion: setting(parseBoolean, 'false', 'enables `DELETE /users/me`; see [deleting the own account](#deleting-the-own-account)'),
-  webhookUrl: setting(parseWebhookUrl, undefined, 'where events are sent; see [webhooks](webhooks.md)'),
-  webhookSecret: setting(
+  selfDeletion: signIn(parseBoolean, 'false', 'enables `DELETE /users/me`; see [deleting the own account](#deleting-the-own-account)'),
+  webhookUrl: webhooks(parseWebhookUrl, undefined, 'where events are sent; see [webhooks](webhooks.md)'),
+  webhookSecret: webhooks(
     parseWebhookSecrets,
     undefined,
     'signs webhooks: `whsec_` and base64 of at least 24 bytes, from `latchkey secret generate --webhook`. Required with `WEBHOOK_URL`. Several, separated by spaces, while it is [replaced](webhooks.md#replace-the-secret)',
   ),
-  webhookEvents: setting(parseWebhookEvents, 'all', 'the [types](webhooks.md#types) of events that are sent, separated by commas'),
-  keyPrefix: setting(parseKeyPrefix, DEFAULT_KEY_PREFIX, 'the prefix of new API keys, 2 to 16 of `a-z0-9`; others stay valid'),
-  keyScopes: setting(
+  webhookEvents: webhooks(parseWebhookEvents, 'all', 'the [types](webhooks.md#types) of events that are sent, separated by commas'),
+  keyPrefix: keys(parseKeyPrefix, DEFAULT_KEY_PREFIX, 'the prefix of new API keys, 2 to 16 of `a-z0-9`; others stay valid'),
+  keyScopes: keys(
     parseScopes,
     undefined,
     'the scopes that new API keys may have, separated by commas; without it, any. See [back ends](integration.md#back-ends)',
   ),
-  plans: setting(
+  plans: keys(
     parsePlans,
     undefined,
     'the plans of accounts and their limits, such as `free=60/m,1000/d pro=600/m`; the first is the default. See [plans](integration.md#plans-and-limits)',
   ),
-  auditRetentionDays: setting(
+  auditRetentionDays: operation(
     wholeNumber(0, 36_500, ' of days'),
     '365',
     'days that [the audit trail](running.md#audit-trail) is kept; 0 keeps everything',
   ),
-  logLevel: setting(
+  logLevel: operation(
     oneOf<LogLevel>('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     'info',
     '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
   ),
-  workers: setting(wholeNumber(1, 128), '1', 'the number of processes that share the port; one for each core that the service may use'),
+  workers: operation(wholeNumber(1, 128), '1', 'the number of processes that share the port; one for each core that the service may use'),
 }
 
 type Field = keyof typeof SETTINGS

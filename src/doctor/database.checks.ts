@@ -4,12 +4,11 @@ import { explain } from '../process/startup-errors.ts'
 import { COMMAND } from '../shared/program.ts'
 import { counted } from '../shared/text.ts'
 import { type Inspection, inspectDatabase } from '../storage/maintenance/inspection.ts'
-import { checkFactors } from './factor.checks.ts'
 import { about, type Finding, inTime } from './finding.ts'
 import { checkMails, checkWebhooks } from './outbox.checks.ts'
 import { checkForeignHashes } from './password.checks.ts'
-import { checkConnected } from './provider.checks.ts'
 import { checkAudit, checkRotation } from './secret.checks.ts'
+import { checkConnected, checkFactors } from './sign-in.checks.ts'
 
 const DATABASE = about('database')
 const SCHEMA = about('schema')

@@ -76,7 +76,7 @@ function createObserver(registry: Registry, beforeCount: () => void) {
 const NO_SERIES: Series = { value: 0 }
 
 /** A request, observed once, when its response has ended. */
-export type ObservedRequest = {
+type ObservedRequest = {
   readonly method: string
   readonly status: number
   readonly durationMs: number

@@ -2,7 +2,7 @@
 export type Series = { value: number }
 
 type Histogram = { observe(value: number): void; sum(): number }
-export type Summary = { observe(value: number): void }
+type Summary = { observe(value: number): void }
 
 type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary'
 /** How the values of several processes are aggregated. */

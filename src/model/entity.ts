@@ -1,5 +1,3 @@
-import type { JsonObject } from './json.ts'
-
 /** What a statement takes and returns for a column. */
 export type Stored = string | number | boolean | null
 
@@ -159,4 +157,10 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
       return json as JsonOf<F>
     },
   }
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -97,7 +97,7 @@ const failures: Field<readonly MailFailure[]> = {
   toJson: (value) => value,
 }
 
-export const MAIL_OUTCOMES = ['delivered', 'given_up', 'discarded'] as const
+const MAIL_OUTCOMES = ['delivered', 'given_up', 'discarded'] as const
 export type MailOutcome = (typeof MAIL_OUTCOMES)[number]
 
 /** What became of a mail. */

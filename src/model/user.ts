@@ -1,4 +1,4 @@
-import { choice, computed, entity, flag, instant, integer, optional, text, type ValuesOf } from './entity.ts'
+import { choice, computed, entity, flag, instant, integer, object, optional, text, type ValuesOf } from './entity.ts'
 import { ALL_LANGUAGES, type Language } from './language.ts'
 
 export type Role = 'user' | 'admin'
@@ -127,3 +127,12 @@ export type UserCounts = Readonly<Record<UserStatus | 'all', number>> & {
   /** How many were created on each of the last days, today last. */
   readonly perDay: readonly { readonly startsAt: number; readonly count: number }[]
 }
+
+/** What a product keeps about an account: `profile`, which its owner writes, and `app`, which only admins write. */
+export const USER_DATA = entity('user_data', { profile: object, app: object })
+export const USER_DATA_ROW = entity('user_data', { userId: integer, ...USER_DATA.fields })
+
+export type UserData = ValuesOf<typeof USER_DATA.fields>
+export type UserDataRow = ValuesOf<typeof USER_DATA_ROW.fields>
+
+export const NO_DATA: UserData = { profile: {}, app: {} }

@@ -24,7 +24,7 @@ import type { RunningService } from './lifecycle/shutdown.ts'
 import { createWorkerPeers, type StartSecrets } from './lifecycle/workers.ts'
 import { createEventLog } from './logger.ts'
 
-export type ServeParts = StartSecrets & {
+type ServeParts = StartSecrets & {
   readonly db: MonitoredDatabase
   readonly publicUrl: PublicUrl
   readonly logger: Logger

@@ -2,7 +2,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { PasskeyRow, RelyingParty } from '../model/factor.ts'
 
 /** What a browser returns of an authenticator, as `toJSON()` writes it. */
-export type GivenCredential = {
+type GivenCredential = {
   readonly id: string
   readonly rawId: string
   readonly type: string

@@ -53,7 +53,7 @@ export function readMigrations(folder: string): Migration[] {
 }
 
 /** The migrations that a database lacks, and the names of those that only a newer version has. */
-export type MigrationPlan = { readonly pending: Migration[]; readonly newer: readonly string[] }
+type MigrationPlan = { readonly pending: Migration[]; readonly newer: readonly string[] }
 
 /**
  * Compares the rows of READ_HISTORY with the migrations of this version. Throws if a migration was edited after it had been applied, or if

@@ -28,7 +28,7 @@ export type MonitoredDatabase = Database & {
 }
 
 /** Counts how often the database could not be used, by whichever part of the service. */
-export function monitored(db: Database): MonitoredDatabase {
+function monitored(db: Database): MonitoredDatabase {
   let errors = 0
 
   function note(error: unknown): void {

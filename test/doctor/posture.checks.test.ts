@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadConfig } from '../../src/config/load.ts'
-import { checkPosture } from '../../src/doctor/posture.checks.ts'
+import { checkPosture } from '../../src/doctor/examine.ts'
 
 const PUBLIC = { BASE_URL: 'https://accounts.example.com' }
 const STRONG = { RATE_LIMITS: 'standard', PASSWORD_BLOCKLIST: 'common', CORS_ORIGINS: 'https://app.example.com', SECOND_FACTOR: 'admins' }

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../model/entity.ts'
 import { counted } from '../../shared/text.ts'
 import { readElements } from './json-elements.ts'
 import {

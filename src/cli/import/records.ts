@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../model/entity.ts'
 
 /** One user of a file, or text in its place that is not one. Lines count from 1. */
 export type FileRecord = { readonly line: number } & ({ readonly value: JsonObject } | Unreadable)

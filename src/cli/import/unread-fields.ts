@@ -1,5 +1,5 @@
 import type { FieldTree } from '../../domain/import/imported-user.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../model/entity.ts'
 import { counted } from '../../shared/text.ts'
 import { excerpt } from '../terminal/output.ts'
 import { parseJson } from './records.ts'

@@ -1,7 +1,10 @@
 import type { Brand, BrandColors } from '../../model/brand.ts'
 import type { Language } from '../../model/language.ts'
 import { type Html, html, renderHtml } from '../../shared/html.ts'
-import { TEXTS } from './texts/texts.ts'
+import { DE } from './texts/de.ts'
+import { EN, type MailTexts } from './texts/en.ts'
+import { ES } from './texts/es.ts'
+import { FR } from './texts/fr.ts'
 
 export type MailContent = {
   readonly language: Language
@@ -134,3 +137,5 @@ ${paragraph('note', 'margin:0 0 6px;font-size:13px;line-height:20px;color:#5b647
 function paragraph(className: string, style: string, text: string): Html {
   return html`<p class="${className}" style="${style}">${text}</p>`
 }
+
+export const TEXTS: Readonly<Record<Language, MailTexts>> = { en: EN, de: DE, fr: FR, es: ES }

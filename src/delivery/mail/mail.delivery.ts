@@ -19,8 +19,7 @@ import {
 import { recordMail } from '../../storage/repositories/mail/mail-history.repository.ts'
 import { openSignIn } from '../../storage/repositories/sign-in/email-sign-in.repository.ts'
 import { createDispatcher, type Delivery, type Dispatcher, type DispatcherOptions, type Outcome } from '../dispatcher.ts'
-import { type Letterhead, writeMail, writeNotice } from './messages.ts'
-import { isNotice } from './notices.ts'
+import { isNotice, type Letterhead, writeMail, writeNotice } from './messages.ts'
 import { MailError, type MailErrorScope, type MailMessage, type MailTransport } from './transport.ts'
 
 export type MailDispatcherParts = DispatcherOptions & {

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import { type Brand, NO_BRAND } from '../../model/brand.ts'
 import { ALL_LANGUAGES, type Language, type Languages } from '../../model/language.ts'
-import type { Claimed, ClaimedMail, LinkMailKind, MailKind } from '../../model/mail.ts'
+import { type Claimed, type ClaimedMail, type LinkMailKind, type MailKind, NOTICE_KINDS, type NoticeKind } from '../../model/mail.ts'
 import type { Profile } from '../../model/user.ts'
 import { LIFETIME_MINUTES } from '../../security/token.ts'
-import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, textBody } from './layout.ts'
-import { type ClaimedNotice, isSafeName, noticeItems } from './notices.ts'
+import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, TEXTS, textBody } from './layout.ts'
 import { fillHtml, fillSubject, fillText, NO_TEMPLATES, type PlaceholderValues, type Templates, templatesFor } from './template.ts'
-import { TEXTS } from './texts/texts.ts'
+import type { MailTexts } from './texts/en.ts'
 import type { Mailbox, MailImage, MailMessage } from './transport.ts'
 
 export type Letterhead = {
@@ -172,4 +171,35 @@ function messageId({ id, revision, kind, recipient, requestedAt }: ClaimedMail, 
     .update(JSON.stringify([id, revision, kind, recipient, requestedAt]))
     .digest('base64url')
   return `<${digest.slice(0, 32)}@${address.slice(address.lastIndexOf('@') + 1)}>`
+}
+
+type ClaimedNotice = Claimed<NoticeKind>
+
+const MAX_ITEMS = 20
+
+export function isNotice(mail: ClaimedMail): mail is ClaimedNotice {
+  return NOTICE_KINDS.some((kind) => kind === mail.kind)
+}
+
+// Anyone can register someone else's address, or name a key of an account that they broke into. A name that looks like a link or a message
+// is left out of mails.
+const UNSAFE_NAME = /[/\\:@]|\.\S|.{41}/u
+
+function isSafeName(name: string): boolean {
+  return !UNSAFE_NAME.test(name)
+}
+
+/** What a notice names. Each line of the detail has the prefix of a key and its name. Old keys have no known prefix. */
+function noticeItems({ detail = '' }: ClaimedNotice, texts: MailTexts): string[] {
+  if (detail === '') return []
+  const names = [...new Set(detail.split('\n').map((line) => keyItem(line, texts)))]
+  const others = names.length - MAX_ITEMS
+  return others > 0 ? [...names.slice(0, MAX_ITEMS), texts.moreKeys(others)] : names
+}
+
+function keyItem(line: string, { keyWithPrefix, keyWithoutPrefix }: MailTexts): string {
+  const [prefix = '', ...words] = line.split(' ')
+  const name = words.join(' ')
+  if (prefix === '') return isSafeName(name) ? name : keyWithoutPrefix
+  return isSafeName(name) ? `${name} (${prefix}…)` : keyWithPrefix(prefix)
 }

@@ -53,7 +53,7 @@ export function templateFileName(kind: MailKind, part: MailPart): string {
 }
 
 /** A template that was checked: text, and the placeholders between it. */
-export type Template = readonly (string | { readonly placeholder: Placeholder })[]
+type Template = readonly (string | { readonly placeholder: Placeholder })[]
 
 const LINE_BREAKS = /[\p{Cc}\u2028\u2029]+/gu
 

@@ -50,7 +50,7 @@ export type Changes = {
  */
 export type FollowUp = (events: readonly Event[], before: User | undefined) => readonly FinalStatement[]
 
-export type ChangesParts = {
+type ChangesParts = {
   readonly db: Database
   readonly now: () => number
   /** Called before the transaction of each change, so that it may read settings and files. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { JsonObject } from '../../model/json.ts'
+import type { JsonObject } from '../../model/entity.ts'
 import { parseEmail } from '../values/email.ts'
 import { MAX_PASSKEYS } from '../values/limits.ts'
 import { checkFields, checkList, checkObject, checkParsed, checkShape, checkWholeNumber } from './field-checks.ts'

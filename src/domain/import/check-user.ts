@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { isObject, type JsonObject } from '../../model/json.ts'
-import { USER_DATA } from '../../model/user-data.ts'
+import { isObject, type JsonObject } from '../../model/entity.ts'
+import { USER_DATA } from '../../model/user.ts'
 import { UnusableHash } from '../../security/foreign/foreign-hash.ts'
 import { kindOf, parseForeignHash } from '../../security/foreign/kinds.ts'
 import type { ForeignKinds } from '../../security/foreign/login-work.ts'

@@ -1,11 +1,11 @@
 import type { KeyRow, RetiringSecret } from '../../model/api-key.ts'
 import type { Origin } from '../../model/caller.ts'
+import type { JsonObject } from '../../model/entity.ts'
 import type { TotpSecret } from '../../model/factor.ts'
-import type { JsonObject } from '../../model/json.ts'
-import type { IdentityRow } from '../../model/provider.ts'
+import type { ExportedIdentity } from '../../model/provider.ts'
 import type { UserRow } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
-import type { TotpSealer } from '../../security/totp-sealer.ts'
+import type { TotpSealer } from '../../security/totp.ts'
 import { COMMAND } from '../../shared/program.ts'
 import { listExportedFactors, listExportedIdentities } from '../../storage/repositories/import/factor-import.repository.ts'
 import {
@@ -28,7 +28,7 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
 }
 
 /** An export without the codes of an account would leave it without its second factor, so that it ends. */
-export class SealedSecret extends Error {
+class SealedSecret extends Error {
   override readonly name = 'SealedSecret'
 
   constructor({ id, email }: UserRow) {
@@ -111,7 +111,7 @@ function keyObject(key: KeyRow, secrets: readonly RetiringSecret[], { withHashes
   }
 }
 
-function identityObject({ email, ...identity }: IdentityRow): JsonObject {
+function identityObject({ email, ...identity }: ExportedIdentity): JsonObject {
   // A provider may have named no address.
   const { email: address, ...others } = MOVED_IDENTITY.toJson({ email, ...identity })
   return given({ ...others, email: address === '' ? null : address })

@@ -1,5 +1,4 @@
-import { type Field, type Fields, type Given, snakeCase } from '../../model/entity.ts'
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { type Field, type Fields, type Given, isObject, type JsonObject, snakeCase } from '../../model/entity.ts'
 import { parseInstant } from '../values/instant.ts'
 import { isSmall, isStorable, MAX_LEVELS, MAX_OBJECT_BYTES } from '../values/json.ts'
 import { isScope, MAX_SCOPES, NAME_MAX_LENGTH, parseName, SCOPE_MAX_LENGTH } from '../values/limits.ts'

@@ -1,17 +1,18 @@
 import type { Origin } from '../../model/caller.ts'
 import { snakeCase } from '../../model/entity.ts'
 import type { Change } from '../../model/event.ts'
-import { NO_DATA } from '../../model/user-data.ts'
+import { NO_DATA } from '../../model/user.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { decideKinds } from '../../security/foreign/login-work.ts'
 import { createMeasurements } from '../../security/foreign/measure.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
-import type { TotpSealer } from '../../security/totp-sealer.ts'
+import type { TotpSealer } from '../../security/totp.ts'
 import {
   insertImportedIdentities,
   insertImportedPasskeys,
   listIdentityOwners,
   listTotpSecrets,
+  markImportedUnproven,
   saveImportedCodes,
 } from '../../storage/repositories/import/factor-import.repository.ts'
 import {
@@ -180,7 +181,10 @@ export function createImport(parts: Parts, origin: Origin, options: ImportOption
         proven: identity.proven ?? verifiedKeys.has(emailKey),
       })),
     )
-    for (const { userId, provider } of await insertImportedIdentities(tx, rows))
+    const inserted = await insertImportedIdentities(tx, rows)
+    const unproven = inserted.filter(({ proven }) => !proven).map(({ userId }) => userId)
+    if (unproven.length > 0) await markImportedUnproven(tx, unproven)
+    for (const { userId, provider } of inserted)
       if (updatedIds.has(userId)) tx.record({ kind: 'provider.connected', target: userId, changed: [provider] })
   }
 

@@ -1,9 +1,8 @@
 import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../model/api-key.ts'
-import { type Entity, entity, type Fields, type Given, type JsonOf, text, texts } from '../../model/entity.ts'
+import { type Entity, entity, type Fields, flag, type Given, type JsonOf, text, texts } from '../../model/entity.ts'
 import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../model/factor.ts'
-import { IDENTITY_ROW, type IdentityRow } from '../../model/provider.ts'
-import { USER, USER_DETAILS, type UserRow } from '../../model/user.ts'
-import { USER_DATA } from '../../model/user-data.ts'
+import { type ExportedIdentity, IDENTITY_ROW } from '../../model/provider.ts'
+import { USER, USER_DATA, USER_DETAILS, type UserRow } from '../../model/user.ts'
 import type { DataChange } from '../users/user-data.service.ts'
 
 /** The fields of an account that files contain. A new one needs its declaration in the model only. */
@@ -26,7 +25,7 @@ const { userId: _____, ...PASSKEY_FIELDS } = PASSKEY_ROW.fields
 export const MOVED_PASSKEY = entity('passkeys', PASSKEY_FIELDS)
 const { userId: ______, ...IDENTITY_FIELDS } = IDENTITY_ROW.fields
 /** An account of another provider. It is no secret: who has only this opens nothing. */
-export const MOVED_IDENTITY = entity('identities', IDENTITY_FIELDS)
+export const MOVED_IDENTITY = entity('identities', { ...IDENTITY_FIELDS, proven: flag })
 
 /** The name of whoever, and of whatever, has none. */
 export const NO_NAME = '-'
@@ -94,7 +93,7 @@ export type ImportedPasskey = Omit<PasskeyRow, 'userId' | 'createdAt' | 'lastUse
   readonly lastUsedAt?: number | undefined
 }
 
-export type ImportedIdentity = Omit<IdentityRow, 'userId' | 'connectedAt' | 'proven'> &
+export type ImportedIdentity = Omit<ExportedIdentity, 'userId' | 'connectedAt' | 'proven'> &
   Partial<Record<'connectedAt', number | undefined> & Record<'proven', boolean | undefined>>
 
 /** A user of a file that cannot be imported. The reason never contains a password or a hash. */

@@ -4,9 +4,8 @@ import type { User } from '../../model/user.ts'
 import type { LimitKeys } from '../../security/derived-keys.ts'
 import { hasBegun } from '../../security/password-queue.ts'
 import { emailKey } from '../values/email.ts'
-import { networkOf } from '../values/network.ts'
 import type { AccountLimit, AddressLimit, LimitName, RateLimits } from '../values/rate-limits.ts'
-import type { KnownNetworks } from './known-networks.ts'
+import { type KnownNetworks, networkOf } from './known-networks.ts'
 import { type Counter, counterOf, createPlaces, type Place, type PlacesParts } from './places.ts'
 
 export type Limiter = ReturnType<typeof createLimiter>

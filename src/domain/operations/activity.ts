@@ -3,7 +3,7 @@ import type { Database } from '../../storage/database.ts'
 import { addActivity, MINUTE_MS, QUARTER_MS, readActivity } from '../../storage/repositories/operations/operations.repository.ts'
 
 /** What the process has counted since its start. */
-export type ActivityTotals = Omit<Activity, 'slowestUs' | 'longestQueue'>
+type ActivityTotals = Omit<Activity, 'slowestUs' | 'longestQueue'>
 
 /** The counters of the process. The metrics read them too. */
 export type ActivityCounts = {

@@ -110,7 +110,7 @@ async function addSession(tx: ChangeTransaction, given: Opening, lifetimeMinutes
   const { userId } = opening
   const id = randomBytes(ID_BYTES).toString('base64url')
   await insertSession(tx, { id, ...opening, createdAt: now, expiresAt: now + lifetimeMinutes * 60_000, ip, userAgent })
-  if (confirmedAt !== undefined) await confirmSession(tx, id, confirmedAt, false)
+  if (confirmedAt !== undefined) await confirmSession(tx, id, { at: confirmedAt, withFactor: false })
   tx.record({ kind: 'session.created', target: userId, sessionId: id })
   await endOldestSessions(tx, userId)
   return id

@@ -10,7 +10,7 @@ import { addAccount, languageOf } from '../users/user-creation.ts'
 import { type NewPasskey, type Passkeys, refusingKnownPasskey } from './passkeys.service.ts'
 
 /** What opens the new account. */
-export type FirstWayIn = { readonly password: string } | { readonly passkey: object }
+type FirstWayIn = { readonly password: string } | { readonly passkey: object }
 
 type Parts = Pick<DomainParts, 'changes' | 'tokens' | 'passwords' | 'now' | 'languages'> & {
   readonly invitations: Pick<Invitations, 'find'>

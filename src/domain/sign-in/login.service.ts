@@ -24,7 +24,7 @@ export type LoginResult<Session> =
   | { readonly kind: 'second step'; readonly challenge: string; readonly methods: readonly FactorMethod[] }
 
 /** What a sign-in at another provider leads to. An account that has the address already is not opened: its owner connects it. */
-export type ProviderResult<Session> =
+type ProviderResult<Session> =
   | LoginResult<Session>
   | { readonly kind: 'account exists'; readonly userId: number; readonly email: string }
   | { readonly kind: 'verification sent'; readonly email: string }
@@ -32,7 +32,7 @@ export type ProviderResult<Session> =
 export type Confirmation = FactorAnswer | { readonly password: string }
 
 /** The ways in. A session is what its owner keeps of it: two tokens, or the cookie of the web pages. */
-export type WaysIn<Session> = {
+type WaysIn<Session> = {
   byPassword(origin: Origin, email: string, password: string): Promise<LoginResult<Session>>
   byPasskey(origin: Origin, credential: object): Promise<Session>
   /** By the link or the code of a mail. Costs the same for every address. */
@@ -62,6 +62,13 @@ type Parts = Omit<DomainParts, 'lists'> &
     readonly limiter: Pick<Limiter, 'countAddress'>
     readonly noteFailure: (userId: number, origin: Origin, kind: 'login.failed' | 'factor.failed') => void
   }
+
+/** How somebody has come in, and what refuses them if the account changes at the same moment. */
+type Entrance = {
+  readonly method: SignInMethod
+  readonly secondFactor: boolean
+  readonly refusal: 'invalid_challenge' | 'passkey_refused' | 'code_refused' | 'provider_refused'
+}
 
 type Account = User & UserSecrets
 
@@ -108,9 +115,7 @@ export function createLogin(parts: Parts): Login {
       tx: ChangeTransaction,
       origin: Origin,
       { id, resetVersion }: Account,
-      method: SignInMethod,
-      secondFactor: boolean,
-      refusal: 'invalid_challenge' | 'passkey_refused' | 'code_refused' | 'provider_refused',
+      { method, secondFactor, refusal }: Entrance,
     ) {
       if (!(await recordSignIn(tx, id, resetVersion, now(), secondFactor)))
         throw new Refusal(refusal, `the account of user ${id} has changed`)
@@ -142,7 +147,10 @@ export function createLogin(parts: Parts): Login {
           // The count of a wrong code is committed.
           if (!(await use(tx)) || user === undefined) return undefined
           if (user.totp) return secondStep.begin(tx, user, 'email', refusedCode)
-          return { kind: 'session', session: await enter(tx, origin, user, 'email', false, 'code_refused') }
+          return {
+            kind: 'session',
+            session: await enter(tx, origin, user, { method: 'email', secondFactor: false, refusal: 'code_refused' }),
+          }
         })
         if (result === undefined || user === undefined) {
           if (user !== undefined) noteFailure(user.id, origin, 'login.failed')
@@ -167,7 +175,10 @@ export function createLogin(parts: Parts): Login {
         await lockAccounts(tx, userId, userId)
         if ((await findIdentityOwner(tx, issuer, subject)) !== userId) throw changed()
         if (user.totp) return secondStep.begin(tx, user, provider, changed)
-        return { kind: 'session', session: await enter(tx, origin, user, provider, false, 'provider_refused') }
+        return {
+          kind: 'session',
+          session: await enter(tx, origin, user, { method: provider, secondFactor: false, refusal: 'provider_refused' }),
+        }
       })
       if (result.kind === 'session') await entered(origin, user)
       return result
@@ -185,7 +196,9 @@ export function createLogin(parts: Parts): Login {
         return { kind: 'account exists', userId: account.id, email: account.email }
       const opened = await changes.withoutCaller(origin, async (tx) => {
         const user = await (account === undefined ? addAccountOf(tx, person, now()) : takeOver(tx, account, person, now()))
-        return user.verified ? { user, session: await enter(tx, origin, user, provider, false, 'provider_refused') } : undefined
+        return user.verified
+          ? { user, session: await enter(tx, origin, user, { method: provider, secondFactor: false, refusal: 'provider_refused' }) }
+          : undefined
       })
       onMailQueued()
       if (opened === undefined) return { kind: 'verification sent', email }
@@ -193,21 +206,25 @@ export function createLogin(parts: Parts): Login {
       return { kind: 'session', session: opened.session }
     }
 
-    async function byProvider(origin: Origin, identity: ProvenIdentity, isRepeated = false): Promise<ProviderResult<Session>> {
+    async function byIdentity(origin: Origin, identity: ProvenIdentity): Promise<ProviderResult<Session>> {
       const userId = await findIdentityOwner(reads, identity.issuer, identity.subject)
+      return userId === undefined ? byUnknownIdentity(origin, identity) : byKnownIdentity(origin, identity, userId)
+    }
+
+    async function byProvider(origin: Origin, identity: ProvenIdentity): Promise<ProviderResult<Session>> {
       try {
-        return await (userId === undefined ? byUnknownIdentity(origin, identity) : byKnownIdentity(origin, identity, userId))
+        return await byIdentity(origin, identity)
       } catch (error) {
         // Another request has created or verified the account since it was read: now there is one to decide about.
-        if (isRepeated || !(error instanceof Refusal) || error.code !== 'email_taken') throw error
-        return byProvider(origin, identity, true)
+        if (!(error instanceof Refusal) || error.code !== 'email_taken') throw error
+        return byIdentity(origin, identity)
       }
     }
 
     return {
       byPassword,
       byMail,
-      byProvider: (origin, identity) => byProvider(origin, identity),
+      byProvider,
       async byPasskey(origin, credential) {
         const passkey = await secondStep.requirePasskey(origin, credential, 'passkey_refused')
         const user = await findUserById(reads, passkey.userId)
@@ -216,7 +233,7 @@ export function createLogin(parts: Parts): Login {
         const session = await changes.withoutCaller(origin, async (tx) => {
           await lockAccounts(tx, user.id, user.id)
           await secondStep.usePasskey(tx, passkey)
-          return enter(tx, origin, user, 'passkey', true, 'passkey_refused')
+          return enter(tx, origin, user, { method: 'passkey', secondFactor: true, refusal: 'passkey_refused' })
         })
         observer.secondFactorAttempt('passkey', 'success')
         await entered(origin, user)
@@ -224,7 +241,7 @@ export function createLogin(parts: Parts): Login {
       },
       async bySecondStep(origin, text, answer) {
         const { user, session } = await secondStep.complete(origin, text, answer, (tx, account, method) =>
-          enter(tx, origin, account, method, true, 'invalid_challenge'),
+          enter(tx, origin, account, { method, secondFactor: true, refusal: 'invalid_challenge' }),
         )
         await entered(origin, user)
         return session
@@ -241,20 +258,20 @@ export function createLogin(parts: Parts): Login {
       if (sessionId === undefined) throw new Refusal('no_session')
       // Before anything is compared: a session that has ended since must not learn what is right.
       await requireCaller(reads, caller, now())
-      const confirmBy = (isFactor: boolean, use: (tx: ChangeTransaction) => Promise<boolean>) =>
+      const confirmBy = ({ withFactor }: { readonly withFactor: boolean }, use: (tx: ChangeTransaction) => Promise<boolean>) =>
         changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
           if (!(await use(tx))) return undefined
-          await confirmSession(tx, sessionId, now(), isFactor)
+          await confirmSession(tx, sessionId, { at: now(), withFactor })
           return true
         })
       if ('password' in confirmation) {
         await limiter.attempt(user.email, origin, () => proof.ofCaller(actor, confirmation.password))
-        await confirmBy(false, async () => true)
+        await confirmBy({ withFactor: false }, async () => true)
       } else if ('code' in confirmation) {
-        await secondStep.withCode(origin, user, confirmation.code, 'invalid_code', (use) => confirmBy(true, use))
+        await secondStep.withCode(origin, user, confirmation.code, 'invalid_code', (use) => confirmBy({ withFactor: true }, use))
       } else {
         const passkey = await secondStep.requirePasskey(origin, confirmation.passkey, 'invalid_passkey', { userId: user.id })
-        if (!(await confirmBy(true, passkey.use))) throw secondStep.passkeyRefused('invalid_passkey', 'used before')
+        if (!(await confirmBy({ withFactor: true }, passkey.use))) throw secondStep.passkeyRefused('invalid_passkey', 'used before')
         observer.secondFactorAttempt('passkey', 'success')
       }
     },

@@ -36,7 +36,7 @@ export type NewPasskey = {
 }
 
 /** Somebody who has no account yet. No account and nobody else has the same handle, by which devices tell accounts apart. */
-export type NewOwner = Pick<User, 'email' | 'firstName' | 'lastName'> & { readonly handle: string }
+type NewOwner = Pick<User, 'email' | 'firstName' | 'lastName'> & { readonly handle: string }
 
 export type Passkeys = {
   list(userId: number): Promise<readonly Passkey[]>
@@ -113,7 +113,7 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
         if (count >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
         const passkey = await prepared.store(tx, user.id, name)
         // The authenticator has just verified its user.
-        await confirmSession(tx, sessionId, now(), true)
+        await confirmSession(tx, sessionId, { at: now(), withFactor: true })
         return passkey
       })
       return refusingKnownPasskey(change)

@@ -6,7 +6,7 @@ import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.reposit
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
 import { countSessions, deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { deleteRecoveryCodes, deleteTotpSecret, endLoginChallenges } from '../../storage/repositories/sign-in/factor.repository.ts'
-import { deleteIdentities, forgetUnproven, insertIdentity } from '../../storage/repositories/sign-in/identity.repository.ts'
+import { clearUnproven, deleteIdentities, insertIdentity, markUnproven } from '../../storage/repositories/sign-in/identity.repository.ts'
 import { deletePasskeys } from '../../storage/repositories/sign-in/passkey.repository.ts'
 import { findUserById, lockAccounts, takeOverUser } from '../../storage/repositories/users/user.repository.ts'
 import { foundUser } from '../changes/callers.ts'
@@ -22,7 +22,7 @@ const ALL_KEYS = 10_000
 const NO_NAME = '-'
 
 /** What a provider has said, as it is stored, and the language of the browser. The address was checked, and the names can be shown. */
-export type KnownPerson = Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'> &
+type KnownPerson = Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'> &
   Pick<ProvenIdentity, 'isEmailVerified'> &
   Pick<UserRow, 'firstName' | 'lastName' | 'language'>
 
@@ -39,24 +39,24 @@ export function personOf(identity: ProvenIdentity): KnownPerson {
 export async function connect(
   tx: ChangeTransaction,
   userId: number,
-  person: Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email' | 'proven'>,
+  { provider, issuer, subject, email }: Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'>,
   now: number,
 ) {
-  const { provider, issuer, subject, email, proven } = person
-  if (!(await insertIdentity(tx, { provider, issuer, subject, email, proven, userId, connectedAt: now }))) return false
+  if (!(await insertIdentity(tx, { provider, issuer, subject, email, userId, connectedAt: now }))) return false
   tx.record({ kind: 'provider.connected', target: userId, changed: [provider] })
   return true
 }
 
 /**
- * Ends ways into an account for the person who has shown that its address is theirs. Whoever connected an identity that is not proven may
- * be somebody else, who registered with this address beforehand. Returns whether there was such an identity, even if it was disconnected.
+ * Ends what another provider opens for the person who has shown that the address of the account is theirs: always, or only if somebody else
+ * may have registered the account with this address beforehand. Returns whether that may be so.
  */
 export async function endIdentities(tx: ChangeTransaction, userId: number, which: 'all' | 'unproven'): Promise<boolean> {
-  const ended = await deleteIdentities(tx, userId, which)
-  for (const provider of ended) tx.record({ kind: 'provider.disconnected', target: userId, changed: [provider] })
-  const wasUnproven = await forgetUnproven(tx, userId)
-  return wasUnproven || ended.length > 0
+  const isUnproven = await clearUnproven(tx, userId)
+  if (which === 'unproven' && !isUnproven) return false
+  for (const provider of await deleteIdentities(tx, userId))
+    tx.record({ kind: 'provider.disconnected', target: userId, changed: [provider] })
+  return isUnproven
 }
 
 /** A new account without a password. If the provider has not verified the address, its owner gets a mail with a link. Refuses if it is taken. */
@@ -64,9 +64,11 @@ export async function addAccountOf(tx: ChangeTransaction, person: KnownPerson, n
   const { email, firstName, lastName, language, isEmailVerified: verified } = person
   const profile = { email, firstName, lastName, language }
   const userId = await addAccount(tx, { ...profile, role: 'user', verified, passwordHash: NO_PASSWORD, createdAt: now })
-  if (!(await connect(tx, userId, { ...person, proven: verified }, now)))
-    throw new Refusal('email_taken', 'the identity was connected a moment ago')
-  if (!verified) await enqueueMail(tx, 'verify', emailKey(email), now)
+  if (!(await connect(tx, userId, person, now))) throw new Refusal('email_taken', 'the identity was connected a moment ago')
+  if (!verified) {
+    await markUnproven(tx, userId)
+    await enqueueMail(tx, 'verify', emailKey(email), now)
+  }
   return foundUser(await findUserById(tx, userId))
 }
 
@@ -93,14 +95,13 @@ export async function takeOver(
   if (totp || passkeys > 0) tx.record({ kind: 'factor.reset', target: id })
   if (keys > 0) tx.record({ kind: 'key.revoked', target: id, count: keys })
   tx.record({ kind: 'user.verified', target: id })
-  if (!(await connect(tx, id, { ...person, proven: true }, now)))
-    throw new Refusal('email_taken', 'the identity was connected a moment ago')
+  if (!(await connect(tx, id, person, now))) throw new Refusal('email_taken', 'the identity was connected a moment ago')
   return foundUser(await findUserById(tx, id))
 }
 
 /**
- * For somebody who signs in by mail: ends what an identity that is not proven has opened, and the identity. The account was verified by a
- * link, which says nothing about who registered it.
+ * For somebody who signs in by mail: ends what others may have opened, who registered the account. It was verified by a link, which says
+ * nothing about who registered it.
  */
 export async function endStrangers(tx: ChangeTransaction, userId: number): Promise<void> {
   if (!(await endIdentities(tx, userId, 'unproven'))) return

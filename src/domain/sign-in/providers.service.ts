@@ -5,13 +5,7 @@ import { Refusal } from '../../model/refusal.ts'
 import { hashChallenge } from '../../security/challenges.ts'
 import type { ProviderClient } from '../../security/providers/oidc.ts'
 import { endLoginChallenges, markUsed } from '../../storage/repositories/sign-in/factor.repository.ts'
-import {
-  deleteIdentity,
-  findIdentityOwner,
-  isUnproven,
-  listIdentities,
-  rememberUnproven,
-} from '../../storage/repositories/sign-in/identity.repository.ts'
+import { deleteIdentity, findIdentityOwner, listIdentities } from '../../storage/repositories/sign-in/identity.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import { connect } from './provider-accounts.ts'
 import type { WayInRule } from './way-in-rule.ts'
@@ -69,13 +63,11 @@ export function createProviders({ reads, changes, now, providers, wayInRule }: P
     /** Connects an identity that was proven in this browser to the account of the caller, whom another identity may have let in. */
     connect: (actor: Actor, identity: Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'>): Promise<void> =>
       changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id }) => {
-        const proven = !(await isUnproven(tx, id))
-        if (!(await connect(tx, id, { ...identity, proven }, now()))) throw new Refusal('provider_taken')
+        if (!(await connect(tx, id, identity, now()))) throw new Refusal('provider_taken')
       }),
     /** Refuses to take the last way in. */
     disconnect: (actor: Actor, name: string): Promise<void> =>
       changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id }) => {
-        await rememberUnproven(tx, id, name)
         if (!(await deleteIdentity(tx, id, name))) throw new Refusal('provider_not_found')
         await wayInRule.requireWayIn(tx, id)
         await endLoginChallenges(tx, id)

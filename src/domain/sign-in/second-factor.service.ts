@@ -3,8 +3,7 @@ import type { FactorMethod, Factors, TotpSecret } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { User, UserSecrets } from '../../model/user.ts'
 import { generateRecoveryCodes, hashRecoveryCode, type NewRecoveryCodes } from '../../security/recovery-codes.ts'
-import { generateTotpSecret, stepOf, totpUri } from '../../security/totp.ts'
-import type { TotpSealer } from '../../security/totp-sealer.ts'
+import { generateTotpSecret, stepOf, type TotpSealer, totpUri } from '../../security/totp.ts'
 import type { Transaction } from '../../storage/database.ts'
 import { confirmSession, deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import {
@@ -17,7 +16,8 @@ import {
   replaceRecoveryCodes,
   resealTotpSecret,
   saveTotpSecret,
-  setTotp,
+  turnTotpOff,
+  turnTotpOn,
   useRecoveryCode,
   useTotpStep,
 } from '../../storage/repositories/sign-in/factor.repository.ts'
@@ -28,7 +28,7 @@ import { trimSessions } from '../sessions/sessions.service.ts'
 import { factorsOf } from '../users/user-administration.service.ts'
 
 /** A code that may be right: whether it is, only its use says. */
-export type PreparedCode = {
+type PreparedCode = {
   readonly method: Exclude<FactorMethod, 'passkey'>
   /** True for exactly one of any number of uses, in any process. */
   use(tx: Transaction): Promise<boolean>
@@ -73,7 +73,7 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
   async function endAll(tx: ChangeTransaction, userId: number): Promise<void> {
     await deleteTotpSecret(tx, userId)
     await deleteRecoveryCodes(tx, userId)
-    await setTotp(tx, userId, false)
+    await turnTotpOff(tx, userId)
     await endLoginChallenges(tx, userId)
   }
 
@@ -118,8 +118,8 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         const current = await findTotpSecret(tx, id)
         if (current?.secret !== begun?.secret || current?.confirmedAt !== undefined) throw new Refusal('invalid_code')
         await confirmTotpSecret(tx, id, now(), step)
-        await setTotp(tx, id, true)
-        await confirmSession(tx, actor.caller.sessionId ?? '', now(), true)
+        await turnTotpOn(tx, id)
+        await confirmSession(tx, actor.caller.sessionId ?? '', { at: now(), withFactor: true })
         tx.record({ kind: 'factor.added', target: id, changed: ['totp'] })
         return saveRecoveryCodes(tx, id, recovery)
       })

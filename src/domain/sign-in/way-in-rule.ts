@@ -1,7 +1,6 @@
-import type { ProviderSettings } from '../../model/provider.ts'
+import { isIssuerOf, type ProviderSettings } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
-import { isIssuerOf } from '../../security/providers/issuer.ts'
 import type { Reads, Transaction } from '../../storage/database.ts'
 import { listConnected } from '../../storage/repositories/sign-in/identity.repository.ts'
 import { findUserById } from '../../storage/repositories/users/user.repository.ts'

@@ -1,12 +1,11 @@
 import type { Actor, Operator, Origin } from '../../model/caller.ts'
-import type { Language, Languages } from '../../model/language.ts'
+import { type Language, type Languages, preferredLanguage } from '../../model/language.ts'
 import { Refusal } from '../../model/refusal.ts'
 import type { Profile, Role, User } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import { insertUser, type NewUser } from '../../storage/repositories/users/user.repository.ts'
 import { type ChangeTransaction, changeAsAdmin, type DomainParts } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
-import { preferredLanguage } from '../values/language.ts'
 
 export type Registrant = Profile & { readonly password: string }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../model/json.ts'
+import { isObject, type JsonObject } from '../../model/entity.ts'
 
 /** The maximum size of each object that a product keeps with an account, as JSON. */
 export const MAX_OBJECT_BYTES = 16_384

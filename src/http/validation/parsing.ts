@@ -4,7 +4,7 @@ import { isStorable, parseObject } from '../../domain/values/json.ts'
 import { parseLimit } from '../../domain/values/plans.ts'
 import { codePointLength, isCleanText, parseBooleanWord } from '../../domain/values/text.ts'
 import { parseEventCursor } from '../../model/audit.ts'
-import { isObject } from '../../model/json.ts'
+import { isObject } from '../../model/entity.ts'
 import { InvalidRequest, type IssueMessage, type Location, MESSAGES, RULE_MESSAGES, type ValidationIssue } from './validation-error.ts'
 
 /**

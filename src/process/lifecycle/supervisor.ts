@@ -13,7 +13,7 @@ const STOP_DEADLINE_MS = 12_000
 type Outcome = { readonly isInOrder: boolean }
 
 /** Every worker has the secrets of the start, also one that replaces another after the settings or files have changed. */
-export type Workers = StartSecrets & {
+type Workers = StartSecrets & {
   readonly count: number
   /** Called once, with the port. */
   onListening(port: number): void

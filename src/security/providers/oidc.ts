@@ -3,7 +3,7 @@ import type { ProvenIdentity, ProviderFlow, ProviderSettings } from '../../model
 import { allowedUrl, createStepFetch, type WebFetch } from './provider-fetch.ts'
 
 /** What a sign-in at a provider is made of. The address that it leads back to is registered at the provider. */
-export type FlowAt = Pick<ProviderFlow, 'state' | 'nonce' | 'verifier'> & { readonly redirectUri: string }
+type FlowAt = Pick<ProviderFlow, 'state' | 'nonce' | 'verifier'> & { readonly redirectUri: string }
 
 /** One provider, as a client of it. Both functions refuse if the provider cannot be reached or if its answer is not valid. */
 export type ProviderClient = {

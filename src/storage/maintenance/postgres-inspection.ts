@@ -3,7 +3,7 @@ import { openDatabase } from '../open.ts'
 import { parseAddress, withConnection } from '../postgres/connections.ts'
 import { readInstanceId } from '../repositories/operations/operations.repository.ts'
 
-export type PoolerState = {
+type PoolerState = {
   /** Whether the URL says that there is a pooler. */
   readonly isDeclared: boolean
   /** Whether there is one: it gives its clients other process ids than those of the server. */

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 
 /** Records that are found by names. Most of them are on disk, so that memory does not grow with their number. */
-export type RecordStore<Value> = {
+type RecordStore<Value> = {
   /** Adds records. A name that an earlier record has keeps leading to that one. */
   add(records: readonly { readonly names: readonly string[]; readonly value: Value }[]): void
   /** The records that these names lead to, each once, in the order in which they were added. */

@@ -6,7 +6,7 @@ import { type AppliedMigration, CREATE_HISTORY, MIGRATIONS_FOLDER, READ_HISTORY,
 import type { Client, Tx } from '../postgres/connections.ts'
 
 /** An object of a database schema, such as `trigger promote`, and its definition as the database prints it. */
-export type SchemaObject = {
+type SchemaObject = {
   readonly name: string
   readonly definition: string
   /** An index of plain columns, which neither refuses nor computes anything. */
@@ -24,7 +24,7 @@ export type SchemaDifference = {
 
 const CODE = /^(?:trigger|rule|policy|function) /
 
-export function compareSchemas(expected: readonly SchemaObject[], found: readonly SchemaObject[]): SchemaDifference[] {
+function compareSchemas(expected: readonly SchemaObject[], found: readonly SchemaObject[]): SchemaDifference[] {
   const expectedByName = new Map(expected.map(({ name, definition }) => [name, definition]))
   const foundNames = new Set(found.map(({ name }) => name))
   const differences: SchemaDifference[] = []

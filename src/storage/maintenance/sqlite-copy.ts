@@ -9,7 +9,7 @@ import { compareSqliteSchema } from './schema.ts'
 /** The number of rows in each table. */
 export type Counts = Readonly<Record<string, number>>
 export type OnPages = (done: number, total: number) => void
-export type CopyOptions = {
+type CopyOptions = {
   readonly onPages: OnPages
   readonly mayReplace: boolean
   /** Whether the copy has to be an intact database of this version or an older one. */
@@ -17,7 +17,7 @@ export type CopyOptions = {
 }
 
 /** A copy, or the file that it would replace, failed a check. */
-export class CopyError extends Error {
+class CopyError extends Error {
   override readonly name = 'CopyError'
 }
 
@@ -91,7 +91,7 @@ function countRows(connection: DatabaseSync): Counts {
   return Object.fromEntries(TABLES.filter((table) => isTable.get(table) !== undefined).map((table) => [table, count(table)]))
 }
 
-export type FileUse = 'absent' | 'free' | 'in use' | 'damaged'
+type FileUse = 'absent' | 'free' | 'in use' | 'damaged'
 
 /** Whether another process has the database open: an open connection prevents SQLite from leaving WAL mode. */
 export function useOf(file: string): FileUse {

@@ -13,7 +13,7 @@ export type TransferRole = 'source' | 'target'
 export type TransferSide = ReturnType<typeof createSide>
 
 /** What differs between the databases. */
-export type TransferConnection = {
+type TransferConnection = {
   readonly kind: DatabaseTarget['kind']
   /** Runs a statement, and returns its rows. */
   ask(sql: string, ...values: (string | number)[]): Promise<readonly Readonly<Record<string, unknown>>[]>
@@ -38,7 +38,7 @@ export function createSide({ kind, ask, readInBatches, ...ids }: TransferConnect
 }
 
 /** The target is not empty, or its rows differ from those of the source. */
-export class TransferError extends Error {
+class TransferError extends Error {
   override readonly name = 'TransferError'
 }
 

@@ -12,7 +12,8 @@ import { done, runLatchkey } from '../../support/processes/command-line.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../support/servers/identity-provider.ts'
 
 const IDENTITIES = statement<{ connected_at: unknown; user_id: unknown; proven: unknown }>(
-  'select * from identities order by provider, subject',
+  `select identities.*, not exists (select 1 from unproven_accounts where user_id = identities.user_id) as proven
+   from identities order by provider, subject`,
 )
 const MIA = { sub: 'mia Ä', email: 'mia@example.com', email_verified: true, name: 'Mia Muster' }
 const KNOWN = { provider: 'acme', issuer: 'https://login.acme.example', subject: 'ada' }

@@ -6,7 +6,7 @@ import { createUnreadFields, describeUnread } from '../../../src/cli/import/unre
 import { render } from '../../../src/cli/terminal/output.ts'
 import { checkUser } from '../../../src/domain/import/check-user.ts'
 import type { FieldTree } from '../../../src/domain/import/imported-user.ts'
-import type { JsonObject } from '../../../src/model/json.ts'
+import type { JsonObject } from '../../../src/model/entity.ts'
 
 function unreadOf(from: SourceName, ...records: readonly JsonObject[]) {
   const unread = createUnreadFields()

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { preferredLanguage } from '../../../src/domain/values/language.ts'
-import { ALL_LANGUAGES } from '../../../src/model/language.ts'
+import { ALL_LANGUAGES, preferredLanguage } from '../../../src/model/language.ts'
 
 const CASES: readonly (readonly [header: string | undefined, expected: string])[] = [
   [undefined, 'en'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isIssuerOf } from '../../../src/security/providers/issuer.ts'
+import { isIssuerOf } from '../../../src/model/provider.ts'
 
 const MICROSOFT = 'https://login.microsoftonline.com'
 const [TENANT, OTHER] = ['72f988bf-86f1-41af-91ab-2d7cd011db47', '9188040d-6c67-4c5b-b112-36a304b66dad']

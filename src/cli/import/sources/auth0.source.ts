@@ -1,6 +1,6 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import { type Known, Rejected } from '../../../domain/import/imported-user.ts'
-import { isObject, type JsonObject } from '../../../model/json.ts'
+import { isObject, type JsonObject } from '../../../model/entity.ts'
 import { UnusableHash } from '../../../security/foreign/foreign-hash.ts'
 import { REASON } from '../rejects.ts'
 import { defineSource, objectOf, plain, splitName } from './source.ts'

@@ -1,7 +1,6 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import type { FieldTree } from '../../../domain/import/imported-user.ts'
-import { snakeCase } from '../../../model/entity.ts'
-import type { JsonObject } from '../../../model/json.ts'
+import { type JsonObject, snakeCase } from '../../../model/entity.ts'
 import { defineSource, FOREVER, fromTimestamp, isInFuture, plain, type Source, splitName } from './source.ts'
 
 type Column = 'emailVerified' | 'createdAt' | 'banExpires' | 'userId' | 'providerId'

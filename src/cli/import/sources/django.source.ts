@@ -1,5 +1,5 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
-import { isObject } from '../../../model/json.ts'
+import { isObject } from '../../../model/entity.ts'
 import { defineSource, objectOf, plain } from './source.ts'
 
 /** The export of `manage.py dumpdata auth.user`, or of another model of users. */

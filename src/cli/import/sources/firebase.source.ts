@@ -1,6 +1,6 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
 import { Rejected } from '../../../domain/import/imported-user.ts'
-import type { JsonObject } from '../../../model/json.ts'
+import type { JsonObject } from '../../../model/entity.ts'
 import { defineSource, fromTimestamp, plain, type Source, splitName } from './source.ts'
 
 /** The parameters of the project, which its hashes cannot be verified without. */

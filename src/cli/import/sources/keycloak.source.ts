@@ -1,5 +1,5 @@
 import { checkBoolean } from '../../../domain/import/field-checks.ts'
-import { isObject, type JsonObject } from '../../../model/json.ts'
+import { isObject, type JsonObject } from '../../../model/entity.ts'
 import { defineSource, fromTimestamp, objectOf, plain } from './source.ts'
 
 const PASSWORD = 'password'

@@ -1,7 +1,6 @@
 import { checkTime } from '../../../domain/import/field-checks.ts'
 import type { FieldTree, Known, UserFields } from '../../../domain/import/imported-user.ts'
-import { isoTime } from '../../../model/entity.ts'
-import { isObject, type JsonObject } from '../../../model/json.ts'
+import { isObject, isoTime, type JsonObject } from '../../../model/entity.ts'
 import { parseJson } from '../records.ts'
 import type { UnreadFields } from '../unread-fields.ts'
 

@@ -6,8 +6,7 @@ import type { App } from '../../pipeline/declarations.ts'
 import { Email, SignInToken, type Static, Type, text } from '../../validation/schema.ts'
 import { InvalidRequest, RULE_MESSAGES } from '../../validation/validation-error.ts'
 import { createApiRoutes } from '../api-routes.ts'
-import { refusedLogin, sendSecondStep } from './second-step.ts'
-import { EmailBody, MessageView, TokenPairView } from './sign-in.routes.ts'
+import { EmailBody, MessageView, refusedLogin, sendSecondStep, TokenPairView } from './sign-in.routes.ts'
 
 const ConfirmBody = Type.Object(
   {

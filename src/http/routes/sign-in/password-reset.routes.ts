@@ -10,9 +10,8 @@ import { described, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { isForm } from '../../pipeline/input.ts'
 import { GivenPassword, NewPassword, ResetCode, Type } from '../../validation/schema.ts'
-import { MESSAGES } from '../../validation/validation-error.ts'
 import { invalidField } from '../../web/site/elements/fields.ts'
-import { fieldMessage, messageOf, personalMessage } from '../../web/site/messages.ts'
+import { messageOf, personalFieldMessage, personalMessage } from '../../web/site/messages.ts'
 import { type Pages, pageErrors } from '../../web/site/pages.ts'
 import type { Texts } from '../../web/texts/texts.ts'
 import { createApiRoutes } from '../api-routes.ts'
@@ -159,6 +158,7 @@ function problemPage(pages: Pages, texts: Texts, message: string): Html {
 function formMessage(texts: Texts, answer: Answer): string {
   const issue = typeof answer.detail === 'string' ? undefined : answer.detail[0]
   if (issue?.loc[1] === 'code') return issue.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
-  const isShown = issue !== undefined && /_password$/.test(String(issue.loc[1])) && issue.msg !== MESSAGES.repeated.msg
-  return isShown ? fieldMessage(texts, issue, texts.links.reset.newPassword) : texts.errors.other(messageOf(answer))
+  const isOfField = issue !== undefined && Object.hasOwn(ResetForm.properties, String(issue.loc[1]))
+  const message = isOfField ? personalFieldMessage(texts, issue, texts.links.reset.newPassword) : undefined
+  return message ?? texts.errors.other(messageOf(answer))
 }

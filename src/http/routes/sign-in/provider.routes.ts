@@ -162,7 +162,14 @@ export function providerRoutes(app: App, parts: Parts): void {
       case 'second step':
         return show(reply, secondStepPage(site, site.texts.forVisitor(request), areaOf(next), result, next))
       case 'account exists':
-        keepConnection(reply, identity, { id: result.userId, email: result.email }, productOrigin(site, next) !== undefined)
+        keepConnection(
+          reply,
+          identity,
+          { id: result.userId, email: result.email },
+          {
+            isForProduct: productOrigin(site, next) !== undefined,
+          },
+        )
         cookies.rememberNext(reply, next)
         return leadTo(reply, EXISTING_PATH)
       case 'verification sent':
@@ -179,7 +186,7 @@ export function providerRoutes(app: App, parts: Parts): void {
     const ownerId = await providers.ownerOf(identity)
     if (ownerId !== undefined && ownerId !== caller.user.id) throw new Refusal('provider_taken')
     if (ownerId !== undefined) return leadTo(reply, '/account/security')
-    keepConnection(reply, identity, caller.user, false)
+    keepConnection(reply, identity, caller.user, { isForProduct: false })
     return leadTo(reply, CONNECT_PATH)
   }
 
@@ -197,7 +204,7 @@ export function providerRoutes(app: App, parts: Parts): void {
     reply: FastifyReply,
     identity: ProvenIdentity,
     account: { readonly id: number; readonly email: string },
-    isForProduct: boolean,
+    { isForProduct }: { readonly isForProduct: boolean },
   ): void {
     const { provider, issuer, subject } = identity
     const email = parseEmail(identity.email ?? '') ?? ''

@@ -1,8 +1,11 @@
+import type { FastifyReply } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { Login } from '../../../domain/sign-in/login.service.ts'
+import type { HandOffs } from '../../../domain/sign-in/hand-off.service.ts'
+import type { Login, LoginResult } from '../../../domain/sign-in/login.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
+import { ANSWERS } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/errors.ts'
-import { described, Empty } from '../../answers/replies.ts'
+import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import {
   ConfirmationCode,
@@ -19,7 +22,6 @@ import {
 } from '../../validation/schema.ts'
 import { failedLinkPage, type Pages, pageErrors } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
-import { refusedLogin, sendSecondStep } from './second-step.ts'
 
 const RegisterBody = Type.Object(
   { email: Email, password: NewPassword, first_name: FirstName, last_name: LastName },
@@ -49,6 +51,35 @@ export const MessageView = Type.Object(
   { message: text('What was done, for people.', 'Password successfully reset') },
   { title: 'Message', description: 'The result of the request.' },
 )
+
+const SECOND_STEP = ANSWERS.second_step
+
+const LoginRefusedView = Type.Object(
+  {
+    detail: text('What went wrong, for people.', SECOND_STEP.detail),
+    challenge: Type.Optional(text('For `POST /login/second-factor`, within five minutes.', 'b3BhcXVl')),
+    methods: Type.Optional(
+      Type.Array(Type.Enum(['totp', 'recovery_code', 'passkey'], { type: 'string' }), {
+        description: 'What the second step accepts.',
+        examples: [['totp', 'recovery_code']],
+      }),
+    ),
+  },
+  { title: 'LoginRefused', description: 'With `second_factor_required`, it also has what the second step needs.' },
+)
+
+/** The response to a login that is refused with 401, for one of these reasons. If it needs a second step, it also has what that needs. */
+export function refusedLogin(...codes: readonly ('login_banned' | 'login_unverified' | 'code_refused' | 'second_step')[]) {
+  return { 401: { ...refusals(...codes)[401], ...LoginRefusedView } }
+}
+
+export function sendSecondStep(
+  reply: FastifyReply,
+  { challenge, methods }: Extract<LoginResult<unknown>, { kind: 'second step' }>,
+): FastifyReply {
+  const { status, headers, detail } = SECOND_STEP
+  return reply.code(status).headers(headers).header('www-authenticate', 'Bearer').send({ detail, challenge, methods })
+}
 
 type SignInParts = { readonly registration: Registration; readonly login: Login; readonly limiter: Limiter }
 
@@ -152,5 +183,30 @@ export function verificationRoutes(app: App, registration: Registration, pages: 
       await registration.resendVerification(request.origin, request.body.email)
       return { message: RESENT }
     },
+  })
+}
+
+const ExchangeBody = Type.Object(
+  {
+    code: text('The `code` with which the account pages led back to the product.', 'Y29kZQ', { maxLength: 200 }),
+    code_verifier: text('What `code_challenge` is the SHA-256 of, in base64url (RFC 7636).', 'dmVyaWZpZXI', { maxLength: 200 }),
+  },
+  { title: 'Exchange', description: 'A code of the account pages, and the verifier of its challenge.' },
+)
+
+type HandOffParts = { readonly handOffs: HandOffs; readonly limiter: Limiter }
+
+/** The product takes over somebody who has signed in on the account pages. Without these pages, the path answers 404. */
+export function handOffRoutes(app: App, { handOffs, limiter }: HandOffParts, { isDisabled }: { readonly isDisabled: boolean }): void {
+  createApiRoutes(app, 'Accounts').post('/login/exchange', {
+    config: { access: 'public', writes: true, limits: { ip: 'login:ip' }, isDisabled },
+    operationId: 'exchangeCode',
+    summary: 'Exchange a code of the account pages',
+    description:
+      'Starts a session for the person who has signed in at `/account/sign-in?return_to=…&code_challenge=…&state=…`. The code works once, within ' +
+      '60 seconds. A wrong verifier ends it, and a second use also ends the session that the first one has opened.',
+    body: ExchangeBody,
+    response: { 200: described(TokenPairView, 'The tokens of a new session.'), refuses: ['code_refused'] },
+    handle: ({ origin, places, body }) => limiter.settle(places, origin, () => handOffs.exchange(origin, body.code, body.code_verifier)),
   })
 }

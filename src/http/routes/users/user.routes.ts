@@ -1,7 +1,6 @@
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
-import type { PasswordChange } from '../../../domain/sign-in/password-change.service.ts'
+import type { OwnAccount } from '../../../domain/sign-in/own-account.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
-import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
 import type { EmailChanges } from '../../../domain/users/email-changes.service.ts'
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { Users } from '../../../domain/users/users.service.ts'
@@ -41,7 +40,7 @@ import {
   userView,
 } from './user.schemas.ts'
 
-type UserParts = { readonly users: Users; readonly passwordChange: PasswordChange; readonly limiter: Limiter }
+type UserParts = { readonly users: Users; readonly ownAccount: OwnAccount; readonly limiter: Limiter }
 
 const EDIT_TEXT =
   'A new e-mail address takes effect at once and counts as verified or, with CONFIRM_EMAIL_CHANGES, once the link that is mailed to it is opened: until then the response has the present address. A new password ends all other sessions of the account.'
@@ -53,7 +52,7 @@ const EDIT_RESPONSE = {
 /** The routes for the account of the caller. `confirmsEmail`: a new address takes effect when the link that is mailed to it is opened. */
 export function userRoutes(
   app: App,
-  { users, passwordChange, limiter }: UserParts,
+  { users, ownAccount, limiter }: UserParts,
   { confirmsEmail, languages }: { readonly confirmsEmail: boolean; readonly languages: Languages },
 ): void {
   const api = createApiRoutes(app, 'Users')
@@ -92,7 +91,7 @@ export function userRoutes(
       'All other sessions of the account end; its API keys stay valid. A wrong current password counts like a failed login. An account without a password leaves `current_password` out, and its session has to be opened or confirmed within the last ten minutes.',
     body: PasswordChangeBody,
     response: { 204: Empty, refuses: ['wrong_credentials', 'confirmation_required', 'user_not_found', 429] },
-    handle: ({ actor, body }) => passwordChange.change(actor, { current: body.current_password, password: body.password }, limiter),
+    handle: ({ actor, body }) => ownAccount.changePassword(actor, { current: body.current_password, password: body.password }, limiter),
   })
 
   api.put('/users/:user_id', {
@@ -152,7 +151,7 @@ export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: P
   }
 }
 
-export function selfDeletionRoutes(app: App, selfDeletion: SelfDeletion, limiter: Limiter): void {
+export function selfDeletionRoutes(app: App, ownAccount: OwnAccount, limiter: Limiter): void {
   const api = createApiRoutes(app, 'Users')
   api.delete('/users/me', {
     // Older versions did not limit the number of keys, so a user may own very many.
@@ -163,7 +162,7 @@ export function selfDeletionRoutes(app: App, selfDeletion: SelfDeletion, limiter
       'Deletes the account and its API keys permanently. It exists where SELF_DELETION is set. The last admin cannot leave. A wrong password counts like a failed login.',
     body: OwnPasswordBody,
     response: { 204: Empty, refuses: ['wrong_credentials', 'last_admin', 429] },
-    handle: ({ actor, body }) => selfDeletion.remove(actor, body.password, limiter),
+    handle: ({ actor, body }) => ownAccount.remove(actor, body.password, limiter),
   })
 }
 

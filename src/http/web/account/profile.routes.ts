@@ -32,7 +32,7 @@ type Retried = {
 
 /** The profile of the caller: name, language, address, and leaving. */
 export function accountProfileRoutes({ get, post }: PageRoutes, parts: PageParts): void {
-  const { site, cookies, users, selfDeletion, pageLimiter } = parts
+  const { site, cookies, users, ownAccount, pageLimiter } = parts
   // Where there is one language only, there is nothing to choose.
   const choices = site.languages.map((language) => [language, TEXTS[language].languageName] as const)
 
@@ -77,7 +77,7 @@ export function accountProfileRoutes({ get, post }: PageRoutes, parts: PageParts
       fields: PASSWORD,
       retry: (deletion, { caller, texts }) => profilePage(texts, caller.user, { deletion }),
       async handle({ body, actor, texts }, reply) {
-        await selfDeletion.remove(actor, body.password, pageLimiter)
+        await ownAccount.remove(actor, body.password, pageLimiter)
         cookies.clearSession(reply)
         const content = html`<p class="notice good" role="status">${texts.profile.deleted}</p>
 <div class="actions">${toFrontend(site, texts) ?? html`<a class="button" href="${site.root}/account/register">${texts.buttons.register}</a>`}</div>`

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { encode } from 'uqr'
 import type { Factors, Passkey } from '../../../model/factor.ts'
 import type { User } from '../../../model/user.ts'
 import { totpUri } from '../../../security/totp.ts'
@@ -8,7 +9,6 @@ import { askedForm, badge, emptyState, mainCell, never, splitCard, tableCard } f
 import { CODE } from '../site/elements/factors.ts'
 import { actionForm, type Form, type FormFields, formOf } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
-import { qrCode } from '../site/elements/qr-code.ts'
 import { productOrigin } from '../site/hand-off.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Redirect } from '../site/page-routes.ts'
@@ -188,4 +188,19 @@ function recoveryPage({ root, apiTitle }: Site, { security, buttons }: Texts, { 
 <button class="primary">${buttons.continue}</button>
 </form>`
   return { title: security.recovery, content, isLone: true }
+}
+
+// The quiet zone of the standard, which cameras need.
+const BORDER = 4
+
+/** A QR code as part of a page: nothing is loaded, and no other service learns what it contains. */
+export function qrCode(text: string, label: string): Html {
+  const { data, size } = encode(text, { ecc: 'M', border: BORDER })
+  return html`<svg class="qr" width="${4 * size}" height="${4 * size}" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}"><path d="${data.map(rowPath).join('')}"/></svg>`
+}
+
+/** The dark parts of a row, one move and one bar for each. */
+function rowPath(row: readonly boolean[], y: number): string {
+  const text = row.map((isDark) => (isDark ? '#' : ' ')).join('')
+  return [...text.matchAll(/#+/g)].map(({ index, 0: { length } }) => `M${index} ${y}h${length}v1h-${length}z`).join('')
 }

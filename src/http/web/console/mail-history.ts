@@ -18,7 +18,7 @@ const UNTRIED: Partial<Record<MailState, string>> = { waiting: 'not tried yet', 
 const MAX_ERRORS_SHOWN = 2
 const MAX_TEXT = 100
 
-export const NO_HISTORY = emptyState(
+const NO_HISTORY = emptyState(
   'No mail in the last 30 days',
   'Emails appear here with their first attempt, and in the outbox until then. A request for an address without an account sends nothing, and leaves no entry.',
 )

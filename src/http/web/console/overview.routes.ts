@@ -63,7 +63,7 @@ ${barChart({ label: 'New users on each day', unit: 'new users', bars: perDay.map
 const LATE_MS = 60_000
 
 /** Mail is good only while nothing fails, waits for a retry, or waits longer than a delivery takes. */
-export function mailNotice(root: string, counts: MailCounts, now: number): Html {
+function mailNotice(root: string, counts: MailCounts, now: number): Html {
   const { failed, retrying, pending, oldestAt, lastError } = counts
   const link = (query: string) => html` <a href="${root}/console/mail${query}">See why</a>`
   if (failed > 0)

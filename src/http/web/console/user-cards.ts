@@ -5,23 +5,22 @@ import type { Factors } from '../../../model/factor.ts'
 import type { ShownMail } from '../../../model/mail.ts'
 import type { ListedSession } from '../../../model/session.ts'
 import type { DailyUse } from '../../../model/usage.ts'
-import type { ListedUser, User } from '../../../model/user.ts'
-import type { UserData } from '../../../model/user-data.ts'
+import type { ListedUser, User, UserData } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { counted } from '../../../shared/text.ts'
+import { Type } from '../../validation/schema.ts'
 import { askedForm, badge, deletionCard, emptyState, fact, keyCells, sessionCells, splitCard, tableCard } from '../site/elements/cards.ts'
 import { useCard } from '../site/elements/charts.ts'
-import { actionForm, type Form } from '../site/elements/fields.ts'
+import { actionForm, type Form, selectField } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
 import { type ListPage, laterPage, pagesFooter, queryText, stepsFooter } from '../site/elements/paging.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { CONSOLE_TEXTS } from '../texts/texts.ts'
 import { eventsCard } from './audit.routes.ts'
-import { ageOf, NEVER, timeOf } from './format.ts'
+import { ageOf, limitsText, NEVER, timeOf } from './format.ts'
 import { historyCard } from './mail-history.ts'
 import { type DataForm, dataCard } from './user-data.ts'
-import { planCard } from './user-plan.ts'
 import { badgesOf } from './users.routes.ts'
 
 const NO_MAIL = emptyState('No mail in the last 30 days', 'Emails to this address appear here when they are requested.')
@@ -218,5 +217,21 @@ function keysCard(keys: readonly ApiKey[], { base, email, place, now, footer }: 
     actions: 'Actions',
     empty: emptyState('No API keys', 'This user has not created any.'),
     footer,
+  })
+}
+
+/** Without a label: a problem with the plan is shown above the list. */
+export const PLAN_FIELDS = { plan: { schema: Type.String({ maxLength: 40 }) } }
+
+/** What limits the keys of the account. `retried` is a form that was refused. */
+function planCard(action: string, plan: Plan, names: readonly string[], retried?: Form): Html {
+  return splitCard({
+    id: 'plan',
+    title: 'Plan',
+    text: `All API keys of this account together may make ${limitsText(plan.limits)}.`,
+    content: html`<form class="form" method="post" action="${action}">
+${retried?.problem}${selectField({ name: 'plan', label: 'Plan', choices: names.map((one) => [one, one] as const), chosen: plan.name })}
+<div class="actions"><button>Change plan</button></div>
+</form>`,
   })
 }

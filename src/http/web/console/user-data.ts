@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../model/json.ts'
-import type { UserData } from '../../../model/user-data.ts'
+import type { JsonObject } from '../../../model/entity.ts'
+import type { UserData } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { splitCard } from '../site/elements/cards.ts'

@@ -9,9 +9,8 @@ import type { Notice } from '../site/messages.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import { idsIn } from './audit.routes.ts'
-import { type RefusedForms, type Shown, userPage, userPath } from './user-cards.ts'
+import { PLAN_FIELDS, type RefusedForms, type Shown, userPage, userPath } from './user-cards.ts'
 import { DATA_FIELDS } from './user-data.ts'
-import { PLAN_FIELDS } from './user-plan.ts'
 
 const UserPath = { user_id: Type.Integer() }
 const KeyPath = { ...UserPath, key_id: Type.String({ format: 'uuid' }) }

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { preferredLanguage } from '../../../domain/values/language.ts'
-import type { Language, Languages } from '../../../model/language.ts'
+import { type Language, type Languages, preferredLanguage } from '../../../model/language.ts'
 import { CONSOLE_TEXTS, TEXTS, type Texts } from '../texts/texts.ts'
 
 declare module 'fastify' {
@@ -10,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-export type LanguageOptions = {
+type LanguageOptions = {
   /** Those that the settings allow. */
   readonly languages: Languages
   /** The language that somebody has chosen for their account. */

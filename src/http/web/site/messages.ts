@@ -33,17 +33,21 @@ export const PAGE_ISSUE = 'page_error'
 const EMPTY = RULE_MESSAGES.tooShort(1).msg
 const [TOO_SHORT, TOO_LONG] = [RULE_MESSAGES.tooShort(0).type, RULE_MESSAGES.tooLong(0).type]
 
-/** What is wrong with a field, by the name that the form gives it. */
-export function fieldMessage({ issues, errors }: Texts, { type, msg }: ValidationIssue, label?: string): string {
+/** What is wrong with a field, by the name that the form gives it. Undefined for what only a program can get wrong. */
+export function personalFieldMessage({ issues }: Texts, { type, msg }: ValidationIssue, label?: string): string | undefined {
   if (type === PAGE_ISSUE) return msg
   if (type === MESSAGES.missing.type || msg === EMPTY) return issues.required(label)
   if (type === TOO_SHORT) return issues.tooShort(numberIn(msg), label)
   if (type === TOO_LONG) return issues.tooLong(numberIn(msg), label)
   if (msg === MESSAGES.email.msg) return issues.email
   if (msg === MESSAGES.listedPassword.msg) return issues.listedPassword
-  if (msg === MESSAGES.forbiddenCharacter.msg) return issues.forbiddenCharacter
-  const text = msg.replace(/^Value error, /, '').replace(/^Input should/, 'This should')
-  return errors.other(text.charAt(0).toUpperCase() + text.slice(1))
+  return msg === MESSAGES.forbiddenCharacter.msg ? issues.forbiddenCharacter : undefined
+}
+
+/** The same with the message of the API where there is no other. */
+export function fieldMessage(texts: Texts, issue: ValidationIssue, label?: string): string {
+  const text = issue.msg.replace(/^Value error, /, '').replace(/^Input should/, 'This should')
+  return personalFieldMessage(texts, issue, label) ?? texts.errors.other(text.charAt(0).toUpperCase() + text.slice(1))
 }
 
 /** The value of the rule that a message of the API names. */

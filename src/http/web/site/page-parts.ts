@@ -14,12 +14,12 @@ import type { FirstAdmin } from '../../../domain/sign-in/first-admin.service.ts'
 import type { HandOffs } from '../../../domain/sign-in/hand-off.service.ts'
 import type { InvitationAcceptance } from '../../../domain/sign-in/invitation-acceptance.service.ts'
 import type { Login } from '../../../domain/sign-in/login.service.ts'
+import type { OwnAccount } from '../../../domain/sign-in/own-account.service.ts'
 import type { Passkeys } from '../../../domain/sign-in/passkeys.service.ts'
 import type { PasswordReset } from '../../../domain/sign-in/password-reset.service.ts'
 import type { Providers } from '../../../domain/sign-in/providers.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
 import type { SecondFactor } from '../../../domain/sign-in/second-factor.service.ts'
-import type { SelfDeletion } from '../../../domain/sign-in/self-deletion.service.ts'
 import type { Invitations } from '../../../domain/users/invitations.service.ts'
 import type { UserAdministration } from '../../../domain/users/user-administration.service.ts'
 import type { ProductData } from '../../../domain/users/user-data.service.ts'
@@ -57,7 +57,7 @@ export type PageServices = {
   readonly providers: Providers
   readonly registration: Registration
   readonly secondFactor: SecondFactor
-  readonly selfDeletion: SelfDeletion
+  readonly ownAccount: OwnAccount
   readonly sessions: Sessions
   readonly usage: Usage
   readonly userAdministration: UserAdministration

@@ -84,7 +84,7 @@ export function sendPage({ texts }: Site, reply: FastifyReply, status: number, p
 }
 
 /** What the pages of a link in a mail say when it does not work. */
-export type LinkTexts = {
+type LinkTexts = {
   /** For a link that has done its work already. */
   readonly again: Done
   readonly expired: string

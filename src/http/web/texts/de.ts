@@ -1,23 +1,13 @@
 import { html } from '../../../shared/html.ts'
-import { createFormat, type Format } from '../site/elements/format.ts'
+import { createFormat } from '../site/elements/format.ts'
 import { createMessages } from './de.messages.ts'
 import type { Texts } from './en.ts'
 
-const format: Format = createFormat('de', {
+const format = createFormat('de', {
   justNow: 'gerade eben',
   soon: 'gleich',
-  rates: {
-    s: (count) => format.plural(count, { one: '1 Anfrage pro Sekunde', other: `${format.numberOf(count)} Anfragen pro Sekunde` }),
-    m: (count) => format.plural(count, { one: '1 Anfrage pro Minute', other: `${format.numberOf(count)} Anfragen pro Minute` }),
-    h: (count) => format.plural(count, { one: '1 Anfrage pro Stunde', other: `${format.numberOf(count)} Anfragen pro Stunde` }),
-    d: (count) => format.plural(count, { one: '1 Anfrage pro Tag', other: `${format.numberOf(count)} Anfragen pro Tag` }),
-  },
-  furtherRates: {
-    s: (count) => `${format.numberOf(count)} pro Sekunde`,
-    m: (count) => `${format.numberOf(count)} pro Minute`,
-    h: (count) => `${format.numberOf(count)} pro Stunde`,
-    d: (count) => `${format.numberOf(count)} pro Tag`,
-  },
+  requests: { one: '1 Anfrage', other: (count) => `${count} Anfragen` },
+  per: { s: 'pro Sekunde', m: 'pro Minute', h: 'pro Stunde', d: 'pro Tag' },
 })
 
 /** German, with "du". */

@@ -1,24 +1,14 @@
 import type { KeyAccess } from '../../../model/api-key.ts'
 import type { Language } from '../../../model/language.ts'
 import { type Html, html } from '../../../shared/html.ts'
-import { createFormat, type Format } from '../site/elements/format.ts'
+import { createFormat } from '../site/elements/format.ts'
 import { createMessages } from './en.messages.ts'
 
-const format: Format = createFormat('en', {
+const format = createFormat('en', {
   justNow: 'just now',
   soon: 'in a moment',
-  rates: {
-    s: (count) => format.plural(count, { one: '1 request a second', other: `${format.numberOf(count)} requests a second` }),
-    m: (count) => format.plural(count, { one: '1 request a minute', other: `${format.numberOf(count)} requests a minute` }),
-    h: (count) => format.plural(count, { one: '1 request an hour', other: `${format.numberOf(count)} requests an hour` }),
-    d: (count) => format.plural(count, { one: '1 request a day', other: `${format.numberOf(count)} requests a day` }),
-  },
-  furtherRates: {
-    s: (count) => `${format.numberOf(count)} a second`,
-    m: (count) => `${format.numberOf(count)} a minute`,
-    h: (count) => `${format.numberOf(count)} an hour`,
-    d: (count) => `${format.numberOf(count)} a day`,
-  },
+  requests: { one: '1 request', other: (count) => `${count} requests` },
+  per: { s: 'a second', m: 'a minute', h: 'an hour', d: 'a day' },
 })
 
 /** The texts of the pages. Every other language has the same entries: whole sentences, or functions that return them. */

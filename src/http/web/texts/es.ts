@@ -1,23 +1,13 @@
 import { html } from '../../../shared/html.ts'
-import { createFormat, type Format } from '../site/elements/format.ts'
+import { createFormat } from '../site/elements/format.ts'
 import type { Texts } from './en.ts'
 import { createMessages } from './es.messages.ts'
 
-const format: Format = createFormat('es', {
+const format = createFormat('es', {
   justNow: 'ahora mismo',
   soon: 'en un momento',
-  rates: {
-    s: (count) => format.plural(count, { one: '1 petición por segundo', other: `${format.numberOf(count)} peticiones por segundo` }),
-    m: (count) => format.plural(count, { one: '1 petición por minuto', other: `${format.numberOf(count)} peticiones por minuto` }),
-    h: (count) => format.plural(count, { one: '1 petición por hora', other: `${format.numberOf(count)} peticiones por hora` }),
-    d: (count) => format.plural(count, { one: '1 petición por día', other: `${format.numberOf(count)} peticiones por día` }),
-  },
-  furtherRates: {
-    s: (count) => `${format.numberOf(count)} por segundo`,
-    m: (count) => `${format.numberOf(count)} por minuto`,
-    h: (count) => `${format.numberOf(count)} por hora`,
-    d: (count) => `${format.numberOf(count)} por día`,
-  },
+  requests: { one: '1 petición', other: (count) => `${count} peticiones` },
+  per: { s: 'por segundo', m: 'por minuto', h: 'por hora', d: 'por día' },
 })
 
 /** Spanish, with "tú". */

@@ -1,23 +1,13 @@
 import { html } from '../../../shared/html.ts'
-import { createFormat, type Format } from '../site/elements/format.ts'
+import { createFormat } from '../site/elements/format.ts'
 import type { Texts } from './en.ts'
 import { createMessages } from './fr.messages.ts'
 
-const format: Format = createFormat('fr', {
+const format = createFormat('fr', {
   justNow: 'à l’instant',
   soon: 'dans un instant',
-  rates: {
-    s: (count) => format.plural(count, { one: '1 requête par seconde', other: `${format.numberOf(count)} requêtes par seconde` }),
-    m: (count) => format.plural(count, { one: '1 requête par minute', other: `${format.numberOf(count)} requêtes par minute` }),
-    h: (count) => format.plural(count, { one: '1 requête par heure', other: `${format.numberOf(count)} requêtes par heure` }),
-    d: (count) => format.plural(count, { one: '1 requête par jour', other: `${format.numberOf(count)} requêtes par jour` }),
-  },
-  furtherRates: {
-    s: (count) => `${format.numberOf(count)} par seconde`,
-    m: (count) => `${format.numberOf(count)} par minute`,
-    h: (count) => `${format.numberOf(count)} par heure`,
-    d: (count) => `${format.numberOf(count)} par jour`,
-  },
+  requests: { one: '1 requête', other: (count) => `${count} requêtes` },
+  per: { s: 'par seconde', m: 'par minute', h: 'par heure', d: 'par jour' },
 })
 
 /** French, with "vous". A space that does not break stands before a colon, and a narrow one before other double punctuation. */

@@ -7,7 +7,7 @@ type Blocker = { readonly pid: number; readonly application: string; readonly se
 
 export type LockWatch = ReturnType<typeof watchLocks>
 
-export type WatchOptions = {
+type WatchOptions = {
   readonly pid: number
   /** Called after each look with the time for which requests have been waiting. */
   readonly onLook: (waitedMs: number) => Promise<void>

@@ -45,7 +45,7 @@ export class TrialError extends Error {
 }
 
 /** Requests that wait for longer than this are a disturbance: after two seconds they are answered with 503. */
-export const NOTICEABLE_MS = 1000
+const NOTICEABLE_MS = 1000
 
 export type Verdict = 'nothing pending' | 'harmless' | 'heavy'
 

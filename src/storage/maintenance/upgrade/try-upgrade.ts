@@ -30,7 +30,7 @@ const CHECK_EVERY_MS = 50
 const LOCK_TIMEOUT_MS = 5000
 
 /** Migrates a copy in a folder beside the database, which is removed afterwards. */
-export async function tryOnSqlite(file: string, options: TrialOptions): Promise<Trial> {
+async function tryOnSqlite(file: string, options: TrialOptions): Promise<Trial> {
   const { pending, newer } = pendingOf(file, options)
   const bytes = sizeOf(file)
   if (pending.length === 0)

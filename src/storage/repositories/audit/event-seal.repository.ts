@@ -16,7 +16,7 @@ const LINK = entity('event_seals', {
 /** A link of the chain with its event, unless that was removed. */
 export type ChainLink = { readonly seal: EventSeal; readonly event: WrittenEvent | undefined }
 export type MarkName = 'anchor' | 'head'
-export type StrayLink = Pick<EventSeal, 'position' | 'eventId'>
+type StrayLink = Pick<EventSeal, 'position' | 'eventId'>
 
 // SQLite takes back the ids of a change that fails. PostgreSQL does not, and a crash of it skips up to 32. Events that are older than their
 // SQLite database were copied into it, perhaps from PostgreSQL.
@@ -37,7 +37,7 @@ const SET_MARK = statement(`
 const DELETE_EVENTS = statement(deleteListed('events', 'id', 'select event_id from event_seals where position > $1 and position <= $2'))
 const DELETE_SEALS = statement('delete from event_seals where position > $1 and position <= $2')
 
-export type EventIds = {
+type EventIds = {
   readonly first: number | undefined
   readonly last: number | undefined
   /** The highest id that was ever assigned, also to an event that no longer exists. */
@@ -146,7 +146,7 @@ export const deleteSomeSeals = countsChanges<Transaction, [limit: number]>(
 
 export const deleteMarks = runs<Transaction, []>('delete from audit_marks')
 
-export type UnsealedSearch = {
+type UnsealedSearch = {
   readonly afterId: number
   readonly limit: number
   /** Whether to look for events far below the highest sealed id, too. */

@@ -1,5 +1,6 @@
+import { computed, entity, flag } from '../../../model/entity.ts'
 import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../../model/factor.ts'
-import { IDENTITY_ROW, type IdentityRow } from '../../../model/provider.ts'
+import { type ExportedIdentity, IDENTITY_ROW, type IdentityRow } from '../../../model/provider.ts'
 import { type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
 import { around, insertRows } from '../../tables.ts'
 
@@ -36,10 +37,19 @@ const EXPORTED_TOTP = statement(EXPORTED('totp_secrets', TOTP_SECRET.columns, 'u
 const EXPORTED_CODES = statement<RecoveryCode>(EXPORTED('recovery_codes', 'user_id as "userId", code_hash as "codeHash"', 'code_hash'))
 const EXPORTED_PASSKEYS = statement(EXPORTED('passkeys', PASSKEY_ROW.columns, 'created_at, id'), PASSKEY_ROW.fromRow)
 
-const EXPORTED_IDENTITIES = statement(EXPORTED('identities', IDENTITY_ROW.columns, 'connected_at, provider'), IDENTITY_ROW.fromRow)
-const INSERT_IDENTITIES = statement<{ user_id: number; provider: string }>(
-  insertRows('identities', { keepsIds: true, suffix: 'on conflict do nothing returning user_id, provider' }),
+// PostgreSQL looks up each account, rather than read the table for every page of an export.
+const EXPORTED_IDENTITY = entity('identities', {
+  ...IDENTITY_ROW.fields,
+  proven: computed(flag, '(select count(*) from unproven_accounts where unproven_accounts.user_id = identities.user_id) = 0'),
+})
+const EXPORTED_IDENTITIES = statement(
+  EXPORTED('identities', EXPORTED_IDENTITY.columns, 'connected_at, provider'),
+  EXPORTED_IDENTITY.fromRow,
 )
+const INSERT_IDENTITIES = statement<{ issuer: string; subject: string }>(
+  insertRows('identities', { keepsIds: true, suffix: 'on conflict do nothing returning issuer, subject' }),
+)
+const MARK_UNPROVEN = statement(insertRows('unproven_accounts', { keepsIds: true, suffix: 'on conflict do nothing' }))
 const IDENTITY_OWNERS = statement<{ issuer: string; subject: string; email_key: string }>(
   around(
     {
@@ -86,9 +96,15 @@ export async function listExportedFactors(db: Reads, afterId: number, lastId: nu
 }
 
 /** Inserts accounts of other providers. One that exists is left as it is. Returns those that are new. */
-export async function insertImportedIdentities(tx: Transaction, identities: readonly IdentityRow[]) {
+export async function insertImportedIdentities<Row extends IdentityRow>(tx: Transaction, identities: readonly Row[]): Promise<Row[]> {
+  const byName = new Map(identities.map((identity) => [`${identity.issuer} ${identity.subject}`, identity]))
   const rows = await tx.all(INSERT_IDENTITIES, JSON.stringify(identities.map(IDENTITY_ROW.toRow)))
-  return rows.map(({ user_id: userId, provider }) => ({ userId, provider }))
+  return rows.flatMap(({ issuer, subject }) => byName.get(`${issuer} ${subject}`) ?? [])
+}
+
+/** Remembers that others than the owners of the addresses may have registered these accounts. */
+export async function markImportedUnproven(tx: Transaction, userIds: readonly number[]): Promise<void> {
+  await tx.run(MARK_UNPROVEN, JSON.stringify(userIds.map((userId) => ({ user_id: userId }))))
 }
 
 /** The address of the owner of each of these identities that exists. */
@@ -96,6 +112,6 @@ export function listIdentityOwners(tx: Transaction, identities: readonly Pick<Id
   return tx.all(IDENTITY_OWNERS, JSON.stringify(identities.map(({ issuer, subject }) => ({ issuer, subject }))))
 }
 
-export function listExportedIdentities(db: Reads, afterId: number, lastId: number): Promise<IdentityRow[]> {
+export function listExportedIdentities(db: Reads, afterId: number, lastId: number): Promise<ExportedIdentity[]> {
   return db.all(EXPORTED_IDENTITIES, afterId, lastId)
 }

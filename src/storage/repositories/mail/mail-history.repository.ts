@@ -4,7 +4,7 @@ import { countsChanges, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
 
 /** What happened to a mail: an attempt that failed with an error, or its end. */
-export type MailStep = Pick<MailRecord, 'mailId' | 'kind' | 'recipient' | 'requestedAt' | 'at'> & {
+type MailStep = Pick<MailRecord, 'mailId' | 'kind' | 'recipient' | 'requestedAt' | 'at'> & {
   readonly error?: string | undefined
   readonly outcome?: MailOutcome | undefined
   readonly answer?: string | undefined

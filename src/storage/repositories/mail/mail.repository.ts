@@ -238,7 +238,7 @@ export const listMailsAfter = lists<OutboxMail, [id: number, limit: number]>(
   OUTBOX_MAIL.fromRow,
 )
 
-export type MailPage = { readonly filter: 'all' | 'failed'; readonly beforeId: number | undefined; readonly limit: number }
+type MailPage = { readonly filter: 'all' | 'failed'; readonly beforeId: number | undefined; readonly limit: number }
 
 /** One page of mails, the newest first, starting below the given id. */
 export function listMailsBefore(db: Reads, { filter, beforeId = Number.MAX_SAFE_INTEGER, limit }: MailPage): Promise<OutboxMail[]> {

@@ -1,7 +1,7 @@
 import { type BusyKey, type DailyUse, KEY_USAGE, type KeyUsage } from '../../../model/usage.ts'
 import { longRead, type Queries, type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
 import { countsChanges } from '../../repository-functions.ts'
-import { givenRows } from '../../tables.ts'
+import { around, givenRows } from '../../tables.ts'
 
 const COLUMNS = KEY_USAGE.columnNames.join(', ')
 const GIVEN = givenRows('key_usage')
@@ -22,20 +22,21 @@ export async function addUsage(tx: Transaction, rows: readonly KeyUsage[]): Prom
 }
 
 /** Each day is one look-up in the primary key, whatever the planner knows about the table. */
-function perDay(which: string): string {
+function perDay(which: string): SqlTexts {
   const sum = (column: string) => `coalesce((select sum(${column}) from key_usage where day = days.day and ${which}), 0) as ${column}`
-  return `with recursive days (day) as (select $1 union all select day + 1 from days where day < $2)
-    select day, ${sum('allowed')}, ${sum('limited')} from days`
-}
-
-function bothTypes(sql: string): SqlTexts {
-  return { postgres: sql.replace('select $1 union all', 'select $1::integer union all'), sqlite: sql }
+  return around(
+    { postgres: '$1::integer', sqlite: '$1' },
+    // It begins with "select", as a read does.
+    (first) => `select * from (
+      with recursive days (day) as (select ${first} union all select day + 1 from days where day < $2)
+      select day, ${sum('allowed')}, ${sum('limited')} from days) as use order by day`,
+  )
 }
 
 // At most 400 look-ups: SQLite answers that without its other thread.
-const OF_KEY = statement(bothTypes(`select * from (${perDay('user_id = $3 and key_seq = $4')}) as use order by day`), toDailyUse)
+const OF_KEY = statement(perDay('user_id = $3 and key_seq = $4'), toDailyUse)
 // An account may have a thousand keys.
-const OF_USER = longRead(bothTypes(`${perDay('user_id = $3')} order by day`), toDailyUse)
+const OF_USER = longRead(perDay('user_id = $3'), toDailyUse)
 
 function toDailyUse(row: Readonly<Record<string, unknown>>): DailyUse {
   return { day: Number(row['day']), allowed: Number(row['allowed']), limited: Number(row['limited']) }

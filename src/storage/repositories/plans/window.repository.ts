@@ -6,7 +6,7 @@ import { around, givenRows } from '../../tables.ts'
 const COLUMNS = LIMIT_WINDOW.columnNames.join(', ')
 
 /** A limit of an account or a key. */
-export type WindowKey = Pick<LimitWindow, 'subject' | 'periodMs'>
+type WindowKey = Pick<LimitWindow, 'subject' | 'periodMs'>
 /** The end of a window, and what was taken from its limit until now. */
 export type WindowState = Pick<LimitWindow, 'endsAt' | 'used'>
 

@@ -4,6 +4,7 @@ import { hotRead, insertInto, type Queries, type Reads, statement, type Transact
 import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
 import { deleteListed } from '../../tables.ts'
 
+const CONFIRM = statement('update sessions set confirmed_at = $2, second_factor = second_factor or $3 where id = $1')
 const INSERT = statement(insertInto('sessions', SESSION_ROW))
 // `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
 const FIND_USER = hotRead(
@@ -34,7 +35,7 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
   await tx.run(INSERT, ...SESSION_ROW.toValues({ method: 'password', secondFactor: false, ...session }))
 }
 
-export type SessionUser = SessionProof & { readonly user: User }
+type SessionUser = SessionProof & { readonly user: User }
 
 /** The user of a session that has not expired. Authentication by JWT costs this one statement. */
 export function findSessionUser(db: Reads, sessionId: string, userId: number, now: number): Promise<SessionUser | undefined> {
@@ -72,16 +73,17 @@ export const recordSessionUse = runs<Queries, [sessionId: string, seenAt: number
 )
 
 /** Its owner has shown who they are. A second factor stays. */
-export const confirmSession = changes<Transaction, [sessionId: string, now: number, secondFactor: boolean]>(
-  'update sessions set confirmed_at = $2, second_factor = second_factor or $3 where id = $1',
-)
+export async function confirmSession(tx: Transaction, sessionId: string, { at, withFactor }: Confirmation): Promise<void> {
+  await tx.run(CONFIRM, sessionId, at, withFactor)
+}
+type Confirmation = { readonly at: number; readonly withFactor: boolean }
 
 /** Those that expire after a moment: all of them after 0. */
 export async function countSessions(db: Reads, userId: number, after = 0): Promise<number> {
   return (await db.first(COUNT, userId, after))?.count ?? 0
 }
 
-export type OldSessions = { readonly kept: number; readonly limit: number; readonly exceptSessionId?: string | undefined }
+type OldSessions = { readonly kept: number; readonly limit: number; readonly exceptSessionId?: string | undefined }
 
 /** Deletes the oldest sessions of a user beyond the newest `kept`, at most `limit` of them. Returns how many it deleted. */
 export function deleteOldestSessions(tx: Transaction, userId: number, { kept, limit, exceptSessionId = '' }: OldSessions): Promise<number> {

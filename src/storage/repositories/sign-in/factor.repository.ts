@@ -34,7 +34,8 @@ export const useTotpStep = changes<Transaction, [userId: number, step: number]>(
 export const deleteTotpSecret = runs<Transaction, [userId: number]>('delete from totp_secrets where user_id = $1')
 
 /** Copied to the account, where every request reads it. */
-export const setTotp = runs<Transaction, [userId: number, totp: boolean]>('update users set totp = $2 where id = $1')
+export const turnTotpOn = runs<Transaction, [userId: number]>('update users set totp = true where id = $1')
+export const turnTotpOff = runs<Transaction, [userId: number]>('update users set totp = false where id = $1')
 
 /** One page of the secrets that one SECRET_KEY encrypts, in order of the user. */
 export const listSealedWith = lists<TotpSecret, [sealedWith: string, afterUserId: number, limit: number]>(

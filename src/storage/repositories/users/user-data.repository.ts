@@ -1,4 +1,4 @@
-import { USER_DATA, USER_DATA_ROW, type UserData, type UserDataRow } from '../../../model/user-data.ts'
+import { USER_DATA, USER_DATA_ROW, type UserData, type UserDataRow } from '../../../model/user.ts'
 import { statement, type Transaction } from '../../database.ts'
 import { finds, lists } from '../../repository-functions.ts'
 import { insertRows } from '../../tables.ts'

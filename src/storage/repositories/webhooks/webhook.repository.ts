@@ -70,7 +70,7 @@ const LIST = statement(`${SELECT} where id > $1 order by id limit $2`, OUTBOX_WE
 const LIST_FAILED = longRead(`${SELECT} where id > $1 and failed_at is not null order by id limit $2`, OUTBOX_WEBHOOK.fromRow)
 const MEASURE = statement(`select ${STATE.columns} from webhook_deliveries`, STATE.fromRow)
 
-export type WebhookPage = { readonly after: number; readonly size: number; readonly failedOnly: boolean }
+type WebhookPage = { readonly after: number; readonly size: number; readonly failedOnly: boolean }
 
 /** Queues a webhook, in the transaction of the change that it reports. */
 export function insertWebhook(event: WebhookEvent): FinalStatement {

@@ -73,9 +73,9 @@ test('400: an admin cannot leave while every other admin is banned or not verifi
 test('400: a wrong password leaves the event of a failed login', async (t) => {
   const service = await startApp(t, ON)
   const mia = await member(service)
-  const { authentication, selfDeletion, failedLogins, limiter } = service.services
+  const { authentication, ownAccount, failedLogins, limiter } = service.services
   const actor = actorOf(await authentication.byToken(mia.token))
-  await assert.rejects(selfDeletion.remove(actor, 'wrong password', limiter), { code: 'wrong_credentials' })
+  await assert.rejects(ownAccount.remove(actor, 'wrong password', limiter), { code: 'wrong_credentials' })
   await failedLogins.flush()
   assert.equal((await storedKinds(service.db)).at(-1), `login.failed ${mia.id}`)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { TEXTS as MAIL_TEXTS } from '../../../../src/delivery/mail/texts/texts.ts'
+import { TEXTS as MAIL_TEXTS } from '../../../../src/delivery/mail/layout.ts'
 import type { Limit, LimitUnit } from '../../../../src/domain/values/plans.ts'
 import { TEXTS } from '../../../../src/http/web/texts/texts.ts'
 import { ALL_LANGUAGES, type Language } from '../../../../src/model/language.ts'

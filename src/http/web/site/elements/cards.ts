@@ -2,7 +2,6 @@ import type { ApiKey } from '../../../../model/api-key.ts'
 import type { ListedSession } from '../../../../model/session.ts'
 import { type Html, html } from '../../../../shared/html.ts'
 import type { Texts } from '../../texts/texts.ts'
-import { clientOf } from './clients.ts'
 import { shortText } from './format.ts'
 
 export type Cell = Html | string
@@ -171,4 +170,28 @@ type DeletionCard = Pick<SplitCard, 'title' | 'text'> & Pick<Question, 'action' 
 export function deletionCard({ title, text, action, verb, question }: DeletionCard): Html {
   const content = askedForm({ action, verb, question })
   return splitCard({ id: 'deletion', title, text, content })
+}
+
+const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
+  [/\b(?:Headless)?Chrome\/|\bCriOS\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+]
+const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\b(?:iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/** `Firefox on Linux`, as far as a user agent says so, with all of it in its title. It is what the client claims, no more. */
+function clientOf({ sessions }: Texts, userAgent: string | undefined): Html {
+  if (userAgent === undefined) return html`${sessions.unknownClient}`
+  const nameIn = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const [browser, system] = [nameIn(BROWSERS), nameIn(SYSTEMS)]
+  if (browser === undefined) return html`${shortText(userAgent)}`
+  return html`<span title="${shortText(userAgent)}">${system === undefined ? browser : sessions.client(browser, system)}</span>`
 }

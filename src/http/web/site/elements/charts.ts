@@ -91,7 +91,7 @@ function barsOf(values: readonly number[], top: number): string {
 const USE_HEIGHT = 120
 
 /** What keys have used on each day: a bar for what passed, and on top of it what a limit refused. The same numbers are in a table. */
-export function useChart({ format, use }: Texts, { id, days }: { readonly id: string; readonly days: readonly DailyUse[] }): Html {
+function useChart({ format, use }: Texts, { id, days }: { readonly id: string; readonly days: readonly DailyUse[] }): Html {
   const { numberOf } = format
   const dateOf = (day: number) => format.dateText(startOfDay(day))
   const highest = Math.max(1, ...days.map(({ allowed, limited }) => allowed + limited))

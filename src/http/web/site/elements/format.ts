@@ -13,22 +13,19 @@ const UNITS: readonly (readonly [seconds: number, name: 'day' | 'hour' | 'minute
 ]
 const MAX_RELATIVE_DAYS = 30
 
-type Rates = Readonly<Record<LimitUnit, (count: number) => string>>
-
 /** What `Intl` does not know. */
 type FormatWords = {
   readonly justNow: string
   readonly soon: string
-  /** `60 requests a minute` */
-  readonly rates: Rates
-  /** `1,000 a day`, after one that says what is counted. */
-  readonly furtherRates: Rates
+  readonly requests: { readonly one: string; readonly other: (count: string) => string }
+  /** Such as `a minute`. */
+  readonly per: Readonly<Record<LimitUnit, string>>
 }
 
 /** Dates, times and numbers in one language. Times are in UTC: the server does not know where its reader is. */
 export type Format = ReturnType<typeof createFormat>
 
-export function createFormat(language: Language, { justNow, soon, rates, furtherRates }: FormatWords) {
+export function createFormat(language: Language, { justNow, soon, requests, per }: FormatWords) {
   // Made with the first page in the language: most services need few of them.
   const intl = once(() => intlOf(language))
 
@@ -37,6 +34,9 @@ export function createFormat(language: Language, { justNow, soon, rates, further
     const text = intl().date.format(at)
     return language === 'en' ? text.replace('Sept', 'Sep') : text
   }
+
+  /** `12,345` */
+  const numberOf = (count: number) => intl().number.format(count)
 
   /** `09:30` */
   const clockText = (at: number) => new Date(at).toISOString().slice(11, 16)
@@ -70,14 +70,14 @@ export function createFormat(language: Language, { justNow, soon, rates, further
     waitOf: (at: number, now: number) => timeElement(at, relativeText(Math.max(0, (at - now) / 1000)) ?? soon),
     /** `16 Nov, 09:30`. */
     momentText: (at: number) => `${dateText(at).slice(0, -5)}, ${clockText(at)}`,
-    /** `12,345` */
-    numberOf: (count: number) => intl().number.format(count),
+    numberOf,
     /** The form of a sentence for a number. */
     plural: (count: number, forms: { readonly one: string; readonly other: string }) =>
       intl().plural.select(count) === 'one' ? forms.one : forms.other,
     /** `60 requests a minute and 1,000 a day`. */
     limitsText([first, ...others]: readonly [Limit, ...Limit[]]): string {
-      return intl().list.format([rates[first.unit](first.count), ...others.map(({ unit, count }) => furtherRates[unit](count))])
+      const counted = intl().plural.select(first.count) === 'one' ? requests.one : requests.other(numberOf(first.count))
+      return intl().list.format([`${counted} ${per[first.unit]}`, ...others.map(({ unit, count }) => `${numberOf(count)} ${per[unit]}`)])
     },
   }
 }
