@@ -49,11 +49,11 @@ export function createKeyDirectory({ reads, lists, now }: Pick<DomainParts, 'rea
     page: (belowSeq: number | undefined, size: number) => listAllKeys(lists, belowSeq ?? Number.MAX_SAFE_INTEGER, size),
     /** The keys that begin with a text or whose name does, and those of the owners that a search finds. */
     async search(term: string, size: number): Promise<readonly ListedKey[]> {
-      const owners = await listUserPage(lists, { term, status: undefined, sort: 'newest', place: undefined, size: MAX_OWNERS })
+      const owners = listUserPage(lists, { term, status: undefined, sort: 'newest', place: undefined, size: MAX_OWNERS })
       const found = await Promise.all([
         listKeysByPrefix(lists, term.slice(0, PREFIX_LENGTH), size),
         listKeysByName(lists, term.toLowerCase(), size),
-        listKeysOfUsers(lists, JSON.stringify(owners.users.map(({ id }) => id)), size),
+        owners.then(({ users }) => listKeysOfUsers(lists, JSON.stringify(users.map(({ id }) => id)), size)),
       ])
       return [...new Map(found.flat().map((key) => [key.id, key])).values()].slice(0, size)
     },

@@ -22,6 +22,13 @@ const SORTABLE = entity('users', { ...LISTED.fields, emailKey: USER_COPIES.field
 type Sortable = ValuesOf<typeof SORTABLE.fields>
 // Each match costs a read of its user, so that a search by the index sorts at most as many.
 const MAX_MATCHES = 5000
+// Half of it are the first users, the other half the last ones. A misleading sample costs time, but does not change the result.
+const SAMPLE_SIZE = 1000
+/** With one match in a hundred, the next users of a list fill a page. */
+const FREQUENT_HITS = SAMPLE_SIZE / 100
+/** With one match in thirty, a walk through the table finds more than can be sorted. */
+const COMMON_HITS = SAMPLE_SIZE / 30
+const WALK_SIZE = 200_000
 
 /** The conditions are those of the partial indexes of migration console. */
 const CONDITIONS: Readonly<Record<UserStatus, string>> = {
@@ -57,8 +64,34 @@ const MATCHING = matchingIn(Object.values(SEARCHED))
 /** The ids as JSON, and one more than can be sorted if there are too many. */
 const MATCHES = { partial: matchesOf(MATCHING.ids.partial), addressPart: matchesOf(MATCHING.ids.addressPart) }
 const MATCHES_OF_WORDS = matchesOf(MATCHING.wordIds)
+const SAMPLE = sampleOf(MATCHING.isLike, MATCHING.isMatch.sqlite)
+const SAMPLE_OF_WORDS = sampleOf(MATCHING.isLikeWords, MATCHING.isIndexedWordsMatch)
+const WALK = walkOf(MATCHING.isLike, MATCHING.ids.partial.sqlite)
+const WALK_OF_WORDS = walkOf(MATCHING.isLikeWords, MATCHING.wordIds.sqlite)
 
-function matchesOf({ postgres, sqlite }: SqlTexts): Statement<{ readonly count: number; readonly ids: string }> {
+type Hits = Statement<{ readonly hits: number }>
+
+function sampleOf(isLike: string, isMatch: string): Hits {
+  const columns = Object.values(SEARCHED).join(', ')
+  const hitsIn = (table: string, id: string, condition: string) => {
+    const half = (order: string) =>
+      `select * from (select ${columns} from ${table} order by ${id} ${order} limit ${SAMPLE_SIZE / 2}) as half`
+    return `select count(*) as hits from (${half('asc')} union all ${half('desc')}) as users where ${condition}`
+  }
+  return longRead({ postgres: hitsIn('users_search', 'user_id', isLike), sqlite: hitsIn('users', 'id', isMatch) })
+}
+
+/**
+ * Counts matches until there are more than can be sorted. The index of PostgreSQL reads its entries of all matches before the first one, so
+ * that a common term is found faster in the table. SQLite reads its index no further than needed.
+ */
+function walkOf(isLike: string, sqliteIds: string): Hits {
+  const hitsIn = (found: string) => `select count(*) as hits from (${found} limit ${MAX_MATCHES + 1}) as found`
+  const walked = `select user_id from (select * from users_search limit ${WALK_SIZE}) as walked where ${isLike}`
+  return longRead({ postgres: hitsIn(walked), sqlite: hitsIn(sqliteIds) })
+}
+
+function matchesOf({ postgres, sqlite }: SqlTexts): Statement<Matches> {
   return longRead({
     // Planned on its own, PostgreSQL uses the index. It would expect to find matches soon by reading the table, wherever they are.
     postgres: `with matching as materialized (${postgres})
@@ -75,8 +108,11 @@ const IS_GIVEN = 'users.id = any (array(select json_array_elements_text($1::text
 
 type Shape = Pick<UserListing, 'status' | 'sort'> & {
   readonly direction: UserPlace['direction'] | undefined
-  /** `near` finds matches among the next users of the sorted list, and `near-words` those of several words. `given` sorts matches of the index. */
-  readonly search: 'none' | 'near' | 'near-words' | 'given'
+  /**
+   * `near` finds matches among the next users of the sorted list, and `near-words` those of several words. `stop` are the last of these
+   * users and the one after. `given` sorts matches of the index.
+   */
+  readonly search: 'none' | 'near' | 'near-words' | 'stop' | 'given'
 }
 
 const statements = new Map<string, Statement<Sortable>>()
@@ -110,6 +146,12 @@ function listSql({ status, sort, direction, search }: Shape, database: 'postgres
   switch (search) {
     case 'none':
       return `select ${SORTABLE.columns} from users ${where} ${orderBy(columns)} limit $1 offset $2`
+    case 'stop': {
+      // The last column of each sorting is unique. Most indexes have it, so that skipped users are not read.
+      const unique = SORTINGS[sort].columns.at(-1)
+      const skipped = `select ${unique} from users ${where} ${orderBy(columns)} limit $1 offset $2`
+      return `select ${SORTABLE.columns} from users where ${unique} in (${skipped}) ${orderBy(columns)}`
+    }
     case 'near':
     case 'near-words':
       // The key has a name, so that a database sees that the outer order is the inner one.
@@ -162,20 +204,61 @@ type FoundRows = {
   readonly isShortTerm: boolean
 }
 
-/** A search reads the next users of the list. Unless these fill the page, it looks for all matches with the index, if there are not too many. */
-async function readRows(db: Reads, read: Read, { term, sort, size }: UserListing): Promise<FoundRows> {
-  const { folded, isShort, kind } = termOf(term)
-  const words = wordsOf(term)
-  const isShortTerm = words === undefined ? isShort : words.indexed === undefined
-  if (folded === '') return { rows: await read('none', size + 1, 0), isShortTerm }
-  const rows = await (words === undefined ? read('near', folded, size + 1) : read('near-words', JSON.stringify(words.folded), size + 1))
+/**
+ * A search for a frequent term reads the next users of the list. One for a rare term, or one that finds too few there, looks for all matches
+ * with the index. If these are too many to be sorted, the search stops where it is. The result is the same in either order.
+ */
+async function readRows(db: Reads, read: Read, { term, sort, size, status }: UserListing): Promise<FoundRows> {
+  const search = searchFor(db, term)
+  const isShortTerm = search.indexed === undefined
+  if (search.isForAll) return { rows: await read('none', size + 1, 0), isShortTerm }
+  const hits = (await search.indexed?.sample()) ?? SAMPLE_SIZE
+  // Admins are few, so that reading all of them costs less than the index.
+  const early = hits < FREQUENT_HITS && status !== 'admin' ? await search.indexed?.findMatches() : undefined
+  if (isSortable(early)) return { rows: await read('given', early.ids, size + 1), isShortTerm }
+  const rows = await read(...search.near, size + 1)
   if (rows.length > size) return { rows, isShortTerm }
-  const [stop, farther] = await read('none', 2, SORTINGS[sort].nearSize - 1)
+  const [stop, farther] = await read('stop', 2, SORTINGS[sort].nearSize - 1)
   if (farther === undefined) return { rows, isShortTerm }
-  const findMatches = () => (words?.indexed === undefined ? db.first(MATCHES[kind], folded) : db.first(MATCHES_OF_WORDS, ...words.indexed))
-  const matches = isShortTerm ? undefined : await findMatches()
-  if (matches === undefined || matches.count > MAX_MATCHES) return { rows, stop, isShortTerm }
-  return { rows: await read('given', matches.ids, size + 1), isShortTerm }
+  const isKnown = early !== undefined || (hits >= COMMON_HITS && ((await search.indexed?.walk()) ?? 0) > MAX_MATCHES)
+  const matches = isKnown ? undefined : await search.indexed?.findMatches()
+  return isSortable(matches) ? { rows: await read('given', matches.ids, size + 1), isShortTerm } : { rows, stop, isShortTerm }
+}
+
+type Matches = { readonly count: number; readonly ids: string }
+
+function isSortable(matches: Matches | undefined): matches is Matches {
+  return matches !== undefined && matches.count <= MAX_MATCHES
+}
+
+type Search = {
+  readonly isForAll: boolean
+  /** How the next users of a list are searched. */
+  readonly near: readonly ['near' | 'near-words', value: string]
+  /** Undefined for a short term, which the index does not cover. */
+  readonly indexed:
+    | {
+        /** How many users of a sample match. */
+        sample(): Promise<number>
+        /** Counts matches until there are more than can be sorted, or gives up. */
+        walk(): Promise<number>
+        findMatches(): Promise<Matches | undefined>
+      }
+    | undefined
+}
+
+function searchFor(db: Reads, text: string): Search {
+  const { folded, isShort, kind } = termOf(text)
+  const words = wordsOf(text)
+  const by = (sample: Hits, walk: Hits, matches: Statement<Matches>, values: readonly string[]) => ({
+    sample: async () => (await db.first(sample, ...values))?.hits ?? 0,
+    walk: async () => (await db.first(walk, ...values))?.hits ?? 0,
+    findMatches: () => db.first(matches, ...values),
+  })
+  if (words === undefined)
+    return { isForAll: folded === '', near: ['near', folded], indexed: isShort ? undefined : by(SAMPLE, WALK, MATCHES[kind], [folded]) }
+  const indexed = words.indexed && by(SAMPLE_OF_WORDS, WALK_OF_WORDS, MATCHES_OF_WORDS, words.indexed)
+  return { isForAll: false, near: ['near-words', JSON.stringify(words.folded)], indexed }
 }
 
 export const findListedUser = finds<ListedUser, [id: number]>(`select ${LISTED.columns} from users where id = $1`, LISTED.fromRow)

@@ -5,6 +5,7 @@ import postgres from 'postgres'
 import type { SearchField } from '../../../../src/model/user.ts'
 import type { Database, Statement } from '../../../../src/storage/database.ts'
 import { openDatabase } from '../../../../src/storage/open.ts'
+import { listUserPage } from '../../../../src/storage/repositories/users/user-list.repository.ts'
 import { searchUsers } from '../../../../src/storage/repositories/users/user-search.repository.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
 import { freshDatabase, test } from '../../../support/databases/databases.ts'
@@ -97,6 +98,54 @@ test('a misleading sample does not change the result: the first users match and 
     size: 100,
   })
   assert.deepEqual({ total, ids: users.map(({ id }) => id) }, { total: 400, ids: ids.slice(300, 400) })
+})
+
+// From more than 200 users on, who share the end of the local part, the index is asked for the whole address.
+for (const sharers of [200, 201]) {
+  test(`a search for an address finds the same users as a plain filter, if ${sharers} addresses end alike before the @`, async (t) => {
+    const testApp = await startApp(t)
+    const domains = Array.from({ length: sharers }, (_, n) => `d${n}.example`)
+    const shared = (place: number, domain: string) => `${['', 'it.', 'é'][place % 3]}support@${domain}`
+    const people = [
+      ...numberedUsers(600),
+      ...numberedUsers(sharers).map((person, n) => ({ ...person, email: shared(n, domains[n] ?? '') })),
+      ...numberedUsers(3).map((person, n) => ({
+        ...person,
+        email: `named${n}@example.net`,
+        firstName: 'Support@D7.example',
+        lastName: 'a@b@c',
+      })),
+    ]
+    const ids = await gather(testApp, people)
+    const terms = [
+      'support@d7.example',
+      'upport@d7.e',
+      't.support@d1',
+      'ésupport@d',
+      'rt@d19',
+      'support@',
+      'it.support@d%',
+      'a@b',
+      'b@c',
+      '"ort@d7',
+      'ss@d7',
+    ]
+    for (const term of terms) {
+      await assertFound(testApp, ids, people, term)
+      const listing = { term: term.toUpperCase(), status: undefined, sort: 'oldest', place: undefined, size: 1000 } as const
+      const { users } = await listUserPage(testApp.db.lists, listing)
+      const positions = users.map(({ id }) => ids.indexOf(id)).toSorted((one, other) => one - other)
+      assert.deepEqual(positions, positionsOf(people, term, 'all'), term)
+    }
+  })
+}
+
+plainTest('SQLite finds an address by the end of its local part, because many users may share its domain', async (t) => {
+  const testApp = await startApp(t, { database: 'sqlite' })
+  await gather(testApp, numberedUsers(3))
+  const statements = watched(testApp.db)
+  await searchUsers(testApp.db.lists, { term: 'mia7@example.com', field: 'all', isExact: false, page: 1, size: 50 })
+  assert.match(statements.at(-1)?.sqliteSql ?? '', /candidates as materialized/)
 })
 
 const MIGRATION = new URL('../../../../migrations/postgres/0016-address-search.sql', import.meta.url)
