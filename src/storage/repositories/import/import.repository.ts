@@ -182,7 +182,7 @@ export const listExportedSecrets = lists<RetiringSecret, [afterId: number, lastI
 )
 
 /** The kinds of password hashes of other systems that accounts have, up to a number. Empty unless accounts were imported. */
-export const listForeignKinds = lists<string, [limit: number]>(`select kind from (${KINDS} limit $1) as found`, (row) =>
+export const listForeignKinds = lists<string, [limit: number]>(`select kind from (${KINDS} limit $1 + 0) as found`, (row) =>
   String(row['kind']),
 )
 

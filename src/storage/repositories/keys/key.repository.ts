@@ -64,7 +64,7 @@ const FIND_RETIRING_OWNER = hotRead(
 )
 const INSERT = statement(insertInto('api_keys', KEY_ROW))
 const LIST_AFTER = statement<StoredRow & { readonly seq: number }>(`
-  select ${KEY.columns}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3`)
+  select ${KEY.columns}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3 + 0`)
 const UPDATE = statement(
   `update api_keys set name = coalesce($3, name), is_active = coalesce($4, is_active), expires_at = case when $5 then $6 else expires_at end,
     call_limit = case when $7 then $8 else call_limit end

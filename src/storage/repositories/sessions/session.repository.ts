@@ -17,7 +17,7 @@ const DELETE_OF_USER = statement('delete from sessions where user_id = $1 and id
 const COUNT = statement<{ count: number }>('select count(*) as count from sessions where user_id = $1 and expires_at > $2')
 const DELETE_OLDEST = statement(`
   delete from sessions where id in (
-    select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 offset $3)`)
+    select id from sessions where user_id = $1 and id <> $4 order by created_at desc, id limit $2 + 0 offset $3)`)
 
 export type NewSession = Omit<Session, 'method' | 'secondFactor'> & Partial<Session>
 
