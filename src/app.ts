@@ -17,7 +17,7 @@ import { sessionRoutes } from './http/routes/sessions/session.routes.ts'
 import { emailSignInRoutes } from './http/routes/sign-in/email-sign-in.routes.ts'
 import { passkeyRoutes } from './http/routes/sign-in/passkey.routes.ts'
 import { passwordResetRoutes } from './http/routes/sign-in/password-reset.routes.ts'
-import { providerRoutes } from './http/routes/sign-in/provider.routes.ts'
+import { connectedProviderRoutes, providerRoutes } from './http/routes/sign-in/provider.routes.ts'
 import { secondFactorRoutes } from './http/routes/sign-in/second-factor.routes.ts'
 import { accountRoutes, handOffRoutes, verificationRoutes } from './http/routes/sign-in/sign-in.routes.ts'
 import { invitationRoutes } from './http/routes/users/invitation.routes.ts'
@@ -170,6 +170,7 @@ function addApiRoutes(app: App, services: Services, { config, pages, publicUrl, 
   emailSignInRoutes(app, services, { isDisabled: !config.emailSignIn })
   handOffRoutes(app, services, { isDisabled: !config.accountPagesEnabled })
   providerRoutes(app, { ...services, ...website, pages, publicUrl: publicUrl.get, now })
+  connectedProviderRoutes(app, services.providers)
   userAdministrationRoutes(app, services.userAdministration, registration)
   // The link of an invitation opens an account page.
   invitationRoutes(app, services.invitations, { isDisabled: !config.accountPagesEnabled })

@@ -82,6 +82,9 @@ type Parts = {
   readonly now: () => number
 }
 
+/** The account that an identity may be connected to, once its owner has confirmed it. */
+type Account = { readonly userId: number; readonly accountEmail: string; readonly isForProduct: boolean }
+
 /** Signing in with other providers. Without SIGN_IN_PROVIDERS, the two paths of the sign-in answer 404. */
 export function providerRoutes(app: App, parts: Parts): void {
   const { providers, login, authentication, pageLimiter, site, cookies, publicUrl, now } = parts
@@ -162,14 +165,11 @@ export function providerRoutes(app: App, parts: Parts): void {
       case 'second step':
         return show(reply, secondStepPage(site, site.texts.forVisitor(request), areaOf(next), result, next))
       case 'account exists':
-        keepConnection(
-          reply,
-          identity,
-          { id: result.userId, email: result.email },
-          {
-            isForProduct: productOrigin(site, next) !== undefined,
-          },
-        )
+        keepConnection(reply, identity, {
+          userId: result.userId,
+          accountEmail: result.email,
+          isForProduct: productOrigin(site, next) !== undefined,
+        })
         cookies.rememberNext(reply, next)
         return leadTo(reply, EXISTING_PATH)
       case 'verification sent':
@@ -186,7 +186,7 @@ export function providerRoutes(app: App, parts: Parts): void {
     const ownerId = await providers.ownerOf(identity)
     if (ownerId !== undefined && ownerId !== caller.user.id) throw new Refusal('provider_taken')
     if (ownerId !== undefined) return leadTo(reply, '/account/security')
-    keepConnection(reply, identity, caller.user, { isForProduct: false })
+    keepConnection(reply, identity, { userId: caller.user.id, accountEmail: caller.user.email, isForProduct: false })
     return leadTo(reply, CONNECT_PATH)
   }
 
@@ -200,25 +200,10 @@ export function providerRoutes(app: App, parts: Parts): void {
     }
   }
 
-  function keepConnection(
-    reply: FastifyReply,
-    identity: ProvenIdentity,
-    account: { readonly id: number; readonly email: string },
-    { isForProduct }: { readonly isForProduct: boolean },
-  ): void {
+  function keepConnection(reply: FastifyReply, identity: ProvenIdentity, account: Account): void {
     const { provider, issuer, subject } = identity
     const email = parseEmail(identity.email ?? '') ?? ''
-    const expiresAt = now() + CONNECTION_MS
-    cookies.connection.set(reply, {
-      provider,
-      issuer,
-      subject,
-      email,
-      userId: account.id,
-      accountEmail: account.email,
-      isForProduct,
-      expiresAt,
-    })
+    cookies.connection.set(reply, { provider, issuer, subject, email, ...account, expiresAt: now() + CONNECTION_MS })
   }
 
   function leadTo(reply: FastifyReply, path: string): Send {
@@ -229,7 +214,11 @@ export function providerRoutes(app: App, parts: Parts): void {
     // The address has the answer of the provider.
     return () => sendSitePage(reply, site, { area: 'account', user: undefined }, { ...page, hasSecretAddress: true })
   }
+}
 
+/** The providers that are connected to the account of the caller. */
+export function connectedProviderRoutes(app: App, providers: Providers): void {
+  const api = createApiRoutes(app, 'Accounts')
   api.get('/users/me/providers', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
     operationId: 'listProviders',

@@ -7,7 +7,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { badge, emptyState, keyBadge, keyPrefix, keyTimes, mainCell, tableCard } from '../site/elements/cards.ts'
 import { shortText } from '../site/elements/format.ts'
-import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
+import { partOf, queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import { CONSOLE_TEXTS } from '../texts/texts.ts'
@@ -77,16 +77,12 @@ export function consoleKeysRoutes({ get, post }: PageRoutes, { site, keyDirector
       keyDirectory.expired(LIST_SIZE),
       keyDirectory.unused(LIST_SIZE),
     ])
-    const shown = keys.slice(0, PAGE_SIZE)
-    const last = keys.length > PAGE_SIZE ? shown.at(-1)?.seq : undefined
+    const { shown, last } = partOf(keys, PAGE_SIZE)
     const to = (seq?: number) => `${site.root}/console/keys${queryText({ below: seq })}`
     const all = tableCard({
       ...table('All keys', shown),
       empty: emptyState('No API keys', 'Keys appear here when users create them.'),
-      footer: stepsFooter({
-        back: below === undefined ? undefined : stepLink(to(), 'Newest'),
-        on: last === undefined ? undefined : stepLink(to(last), 'Older →'),
-      }),
+      footer: stepsFooter({ back: below ? stepLink(to(), 'Newest') : undefined, on: last && stepLink(to(last.seq), 'Older →') }),
     })
     if (below !== undefined) return all
     return html`${all}

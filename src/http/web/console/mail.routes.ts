@@ -4,7 +4,7 @@ import { Email, Type } from '../../validation/schema.ts'
 import { emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
 import { inputField } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
-import { laterPage, pagesFooter, queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
+import { laterPage, pagesFooter, partOf, queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
@@ -70,11 +70,10 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
     const all = html`<p><a href="${root}/console/mail">Show all mail</a></p>`
     const size = to === '' ? HISTORY_SIZE : MAX_OF_ADDRESS
     const mails = await mailAdministration.history({ to: to || undefined, beforeId: past, size: size + 1 })
-    const shown = mails.slice(0, size)
-    const last = mails.length > size ? shown.at(-1)?.id : undefined
+    const { shown, last } = partOf(mails, size)
     const footer = stepsFooter({
-      back: past === undefined ? undefined : stepLink(`${root}${mailPath({ to })}#history`, 'Newest'),
-      on: last === undefined ? undefined : stepLink(`${root}${mailPath({ to, past: last })}#history`, 'Older →'),
+      back: past ? stepLink(`${root}${mailPath({ to })}#history`, 'Newest') : undefined,
+      on: last && stepLink(`${root}${mailPath({ to, past: last.id })}#history`, 'Older →'),
     })
     if (to === '') return html`${search}${historyCard(shown, now, { footer })}`
     const empty = emptyState(
@@ -95,8 +94,7 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
       const mails = await mailAdministration.page(isFailedOnly ? 'failed' : 'all', query.before, PAGE_SIZE + 1)
       // The last mail of a later page may have left the outbox.
       if (mails.length === 0 && query.before) return { to: mailPath({ ...query, before: undefined }) }
-      const shown = mails.slice(0, PAGE_SIZE)
-      const next = mails.length > PAGE_SIZE ? shown.at(-1)?.id : undefined
+      const { shown, last } = partOf(mails, PAGE_SIZE)
       const now = site.now()
       const outbox = deliveriesCard({
         title: 'Outbox',
@@ -115,7 +113,7 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
         shown: query.status,
         to: (status) => root + mailPath({ ...query, status, before: undefined }),
         start: query.before ? 'Newest' : undefined,
-        next: next ? root + mailPath({ ...query, before: next }) : undefined,
+        next: last && root + mailPath({ ...query, before: last.id }),
       })
       return mailPage(html`${outbox}\n${await mailboxCard(site, keptMails, query)}\n${await history(query)}`)
     },

@@ -23,10 +23,10 @@ const USE_DAYS = 30
 const MAX_MAILS_SHOWN = 3
 
 type Question = PasswordQuestion<{ readonly params: { readonly user_id: number } }>
-type Action = {
+type Action<Args extends readonly unknown[]> = {
   readonly notice: Notice
-  readonly asksForPassword?: Question
-  readonly change: (actor: Actor, userId: number) => Promise<unknown>
+  readonly asksForPassword?: Question | false
+  readonly change: (...args: Args) => Promise<unknown>
 }
 
 /** One account, and everything that an admin may do with it. */
@@ -133,39 +133,37 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
       return { to: userPath(params.user_id, query), notice: 'session-revoked' }
     },
   })
-  post('/users/:user_id/keys/:key_id/disable', {
-    asksForPassword: false,
-    params: KeyPath,
-    query: Query,
-    async handle({ params, query, actor }) {
-      await apiKeys.edit(actor, params.user_id, params.key_id, { isActive: false })
-      return { to: userPath(params.user_id, query), notice: 'key-disabled' }
-    },
+  keyAction('disable', {
+    change: (actor, userId, keyId) => apiKeys.edit(actor, userId, keyId, { isActive: false }),
+    notice: 'key-disabled',
   })
-  post('/users/:user_id/keys/:key_id/enable', {
+  keyAction('enable', {
+    change: (actor, userId, keyId) => apiKeys.edit(actor, userId, keyId, { isActive: true }),
+    notice: 'key-enabled',
     // A key of an admin may change every account.
     asksForPassword: { to: 'enable this key of an admin', when },
-    params: KeyPath,
-    query: Query,
-    async handle({ params, query, actor }) {
-      await apiKeys.edit(actor, params.user_id, params.key_id, { isActive: true })
-      return { to: userPath(params.user_id, query), notice: 'key-enabled' }
-    },
   })
-  post('/users/:user_id/keys/:key_id/delete', {
-    asksForPassword: false,
-    params: KeyPath,
-    query: Query,
-    async handle({ params, query, actor }) {
-      await apiKeys.remove(actor, params.user_id, params.key_id)
-      return { to: userPath(params.user_id, query), notice: 'key-deleted' }
-    },
-  })
+  keyAction('delete', { change: apiKeys.remove, notice: 'key-deleted' })
+
+  function keyAction(
+    name: string,
+    { change, notice, asksForPassword = false }: Action<[actor: Actor, userId: number, keyId: string]>,
+  ): void {
+    post(`/users/:user_id/keys/:key_id/${name}`, {
+      asksForPassword,
+      params: KeyPath,
+      query: Query,
+      async handle({ params, query, actor }) {
+        await change(actor, params.user_id, params.key_id)
+        return { to: userPath(params.user_id, query), notice }
+      },
+    })
+  }
 
   /** A button that changes the account and leads back to its page. */
-  function action(name: string, { change, notice, asksForPassword }: Action): void {
+  function action(name: string, { change, notice, asksForPassword = false }: Action<[actor: Actor, userId: number]>): void {
     post(`/users/:user_id/${name}`, {
-      asksForPassword: asksForPassword ?? false,
+      asksForPassword,
       params: UserPath,
       async handle({ params, actor }) {
         await change(actor, params.user_id)

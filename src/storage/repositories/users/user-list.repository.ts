@@ -24,11 +24,14 @@ type Sortable = ValuesOf<typeof SORTABLE.fields>
 const MAX_MATCHES = 5000
 // Half of it are the first users, the other half the last ones. A misleading sample costs time, but does not change the result.
 const SAMPLE_SIZE = 1000
-/** With one match in a hundred, the next users of a list fill a page. */
-const FREQUENT_HITS = SAMPLE_SIZE / 100
-/** With one match in thirty, a walk through the table finds more than can be sorted. */
-const COMMON_HITS = SAMPLE_SIZE / 30
-const WALK_SIZE = 200_000
+/** With one match in a hundred, the next users of a list fill a page. A sample is not exact. */
+const FREQUENT_HITS = SAMPLE_SIZE / 200
+/**
+ * When a walk through the table, which ends at more matches than can be sorted, costs less than the index: with one match in thirty. With
+ * one in 125 for several words, because the index reads its entries of each word.
+ */
+const TERM_WALK = { fromHits: SAMPLE_SIZE / 30, size: 200_000 }
+const WORDS_WALK = { fromHits: SAMPLE_SIZE / 125, size: 700_000 }
 
 /** The conditions are those of the partial indexes of migration console. */
 const CONDITIONS: Readonly<Record<UserStatus, string>> = {
@@ -66,8 +69,8 @@ const MATCHES = { partial: matchesOf(MATCHING.ids.partial), addressPart: matches
 const MATCHES_OF_WORDS = matchesOf(MATCHING.wordIds)
 const SAMPLE = sampleOf(MATCHING.isLike, MATCHING.isMatch.sqlite)
 const SAMPLE_OF_WORDS = sampleOf(MATCHING.isLikeWords, MATCHING.isIndexedWordsMatch)
-const WALK = walkOf(MATCHING.isLike, MATCHING.ids.partial.sqlite)
-const WALK_OF_WORDS = walkOf(MATCHING.isLikeWords, MATCHING.wordIds.sqlite)
+const WALK = walkOf(TERM_WALK.size, MATCHING.isLike, MATCHING.ids.partial.sqlite)
+const WALK_OF_WORDS = walkOf(WORDS_WALK.size, MATCHING.isLikeWords, MATCHING.wordIds.sqlite)
 
 type Hits = Statement<{ readonly hits: number }>
 
@@ -85,9 +88,9 @@ function sampleOf(isLike: string, isMatch: string): Hits {
  * Counts matches until there are more than can be sorted. The index of PostgreSQL reads its entries of all matches before the first one, so
  * that a common term is found faster in the table. SQLite reads its index no further than needed.
  */
-function walkOf(isLike: string, sqliteIds: string): Hits {
+function walkOf(size: number, isLike: string, sqliteIds: string): Hits {
   const hitsIn = (found: string) => `select count(*) as hits from (${found} limit ${MAX_MATCHES + 1}) as found`
-  const walked = `select user_id from (select * from users_search limit ${WALK_SIZE}) as walked where ${isLike}`
+  const walked = `select user_id from (select * from users_search limit ${size}) as walked where ${isLike}`
   return longRead({ postgres: hitsIn(walked), sqlite: hitsIn(sqliteIds) })
 }
 
@@ -220,7 +223,7 @@ async function readRows(db: Reads, read: Read, { term, sort, size, status }: Use
   if (rows.length > size) return { rows, isShortTerm }
   const [stop, farther] = await read('stop', 2, SORTINGS[sort].nearSize - 1)
   if (farther === undefined) return { rows, isShortTerm }
-  const isKnown = early !== undefined || (hits >= COMMON_HITS && ((await search.indexed?.walk()) ?? 0) > MAX_MATCHES)
+  const isKnown = early !== undefined || (await search.indexed?.hasTooMany(hits)) === true
   const matches = isKnown ? undefined : await search.indexed?.findMatches()
   return isSortable(matches) ? { rows: await read('given', matches.ids, size + 1), isShortTerm } : { rows, stop, isShortTerm }
 }
@@ -240,8 +243,8 @@ type Search = {
     | {
         /** How many users of a sample match. */
         sample(): Promise<number>
-        /** Counts matches until there are more than can be sorted, or gives up. */
-        walk(): Promise<number>
+        /** Walks through the table, if so many of the sample match. False if it does not find too many matches to be sorted. */
+        hasTooMany(hits: number): Promise<boolean>
         findMatches(): Promise<Matches | undefined>
       }
     | undefined
@@ -250,14 +253,18 @@ type Search = {
 function searchFor(db: Reads, text: string): Search {
   const { folded, isShort, kind } = termOf(text)
   const words = wordsOf(text)
-  const by = (sample: Hits, walk: Hits, matches: Statement<Matches>, values: readonly string[]) => ({
+  const by = (walkFrom: number, sample: Hits, walk: Hits, matches: Statement<Matches>, values: readonly string[]) => ({
     sample: async () => (await db.first(sample, ...values))?.hits ?? 0,
-    walk: async () => (await db.first(walk, ...values))?.hits ?? 0,
+    hasTooMany: async (hits: number) => hits >= walkFrom && ((await db.first(walk, ...values))?.hits ?? 0) > MAX_MATCHES,
     findMatches: () => db.first(matches, ...values),
   })
   if (words === undefined)
-    return { isForAll: folded === '', near: ['near', folded], indexed: isShort ? undefined : by(SAMPLE, WALK, MATCHES[kind], [folded]) }
-  const indexed = words.indexed && by(SAMPLE_OF_WORDS, WALK_OF_WORDS, MATCHES_OF_WORDS, words.indexed)
+    return {
+      isForAll: folded === '',
+      near: ['near', folded],
+      indexed: isShort ? undefined : by(TERM_WALK.fromHits, SAMPLE, WALK, MATCHES[kind], [folded]),
+    }
+  const indexed = words.indexed && by(WORDS_WALK.fromHits, SAMPLE_OF_WORDS, WALK_OF_WORDS, MATCHES_OF_WORDS, words.indexed)
   return { isForAll: false, near: ['near-words', JSON.stringify(words.folded)], indexed }
 }
 

@@ -40,6 +40,12 @@ export async function pageFrom<Item>(
   return pageOf(items, requested, paging)
 }
 
+/** A part of a list without numbers, of which one item more was read. The next part continues after `last`; undefined if there is none. */
+export function partOf<Item>(items: readonly Item[], size: number): { readonly shown: readonly Item[]; readonly last: Item | undefined } {
+  const shown = items.slice(0, size)
+  return { shown, last: items.length > size ? shown.at(-1) : undefined }
+}
+
 /** The number of a page for an address that needs none for the first page. */
 export function laterPage(page: number | undefined): number | undefined {
   return page === 1 ? undefined : page
