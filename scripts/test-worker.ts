@@ -1,4 +1,4 @@
-// Runs test files one after the other, until each file of the run is taken or the process has run its share.
+// Runs one test file after the other, until each file of the run is taken.
 import { closeSync, openSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { suite } from 'node:test'
@@ -6,20 +6,17 @@ import { pathToFileURL } from 'node:url'
 import { codeOf } from '../src/shared/errors.ts'
 import { finishRun } from '../test/support/end-of-run.ts'
 
-const { TEST_FILES: files = '', TEST_CLAIMS: claims = '', TEST_SHARE: share } = process.env
+const { TEST_FILES: files = '', TEST_CLAIMS: claims = '' } = process.env
 const LIMIT_MS = 900_000
 
 let running: string | undefined
-let taken = 0
 process.on('exit', () => {
   if (running === undefined) return
   process.stderr.write(`the process of the tests ended in ${running}\n`)
   process.exitCode = 1
 })
 for (const [index, file] of files.split('\n').entries()) {
-  if (taken === Number(share)) break
   if (!isFirst(join(claims, String(index)))) continue
-  taken++
   running = file
   const url = pathToFileURL(resolve(file)).href
   await suite(file, { timeout: LIMIT_MS }, () => import(url))

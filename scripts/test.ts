@@ -1,6 +1,5 @@
 // Runs test files in a few processes, each of which takes the next file when it has finished one. A process per file would spend a fifth of
-// its time on importing the service and creating a database. The runner keeps whatever the tests of a process refer to, so that a
-// process ends after a few files.
+// its time on importing the service and creating a database.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, statSync } from 'node:fs'
@@ -13,7 +12,6 @@ import { parseArgs } from 'node:util'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const WORKER = fileURLToPath(new URL('test-worker.ts', import.meta.url))
-const FILES_OF_A_PROCESS = 6
 
 const { values: options, positionals: patterns } = parseArgs({
   allowPositionals: true,
@@ -35,14 +33,14 @@ const { newFolder } = await import('../test/support/databases/run-folder.ts')
 // Large files first, so that the last ones are short, and the processes end at about the same time.
 const files = globSync(patterns).toSorted((one, other) => statSync(other).size - statSync(one).size)
 if (files.length === 0) throw new Error(`no file matches ${patterns.join(' ')}`)
-Object.assign(process.env, { TEST_FILES: files.join('\n'), TEST_CLAIMS: newFolder('claims'), TEST_SHARE: FILES_OF_A_PROCESS })
+Object.assign(process.env, { TEST_FILES: files.join('\n'), TEST_CLAIMS: newFolder('claims') })
 const checking = options.check ? check() : undefined
 await globalSetup()
 
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort())
-const workers = Array.from({ length: Math.ceil(files.length / FILES_OF_A_PROCESS) }, () => WORKER)
-const results = run({ files: workers, concurrency: Number(options.processes), signal: interrupted.signal })
+const workers = Array.from({ length: Number(options.processes) }, () => WORKER)
+const results = run({ files: workers, concurrency: workers.length, signal: interrupted.signal })
 results.on('test:fail', fail)
 await once(results.compose(spec).pipe(process.stdout, { end: false }), 'unpipe')
 await globalTeardown()
