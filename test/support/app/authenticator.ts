@@ -1,7 +1,4 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
-// The service loads them with its first passkey. On a busy machine that takes longer than a request may.
-import '@simplewebauthn/server'
-import '@simplewebauthn/server/helpers'
 
 export type AuthenticatorOptions = {
   readonly origin?: string

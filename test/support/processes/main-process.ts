@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { until } from '../app/eventually.ts'
-import { atEndOfRun } from '../end-of-run.ts'
 import { PASSWORD } from '../http/requests.ts'
 import { type Finished, MAIN, type ProcessOptions, startNode } from './processes.ts'
 
@@ -10,9 +9,9 @@ export type MainProcess = Awaited<ReturnType<typeof startMain>>
 
 const SAY_DEADLINE_MS = 120_000
 
-// Checked after all tests, because a hook of a test that throws prevents the cleanup of later hooks.
+// Checked after all tests of a file, because a hook of a test that throws prevents the cleanup of later hooks.
 const outputs: (() => string[])[] = []
-atEndOfRun(() => {
+after(() => {
   const secrets = outputs.flatMap((secretsOf) => secretsOf())
   assert.deepEqual(secrets, [], 'secrets in the output of a service')
 })

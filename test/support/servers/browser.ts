@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import type { TestContext } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Actor } from '../app/actors.ts'
 import { runFolder } from '../databases/run-folder.ts'
-import { atEndOfRun } from '../end-of-run.ts'
 
 export const SCREENSHOTS = fileURLToPath(new URL('../../browser/screenshots', import.meta.url))
 
@@ -23,9 +22,9 @@ const ARGUMENTS = [
 export const PATIENCE_MS = 120_000
 
 let launched: Promise<Browser> | undefined
-atEndOfRun(async () => (await launched)?.close())
+after(async () => (await launched)?.close())
 
-/** The headless Chromium of the test files. The pages of a test are closed when it ends, and share nothing with those of other tests. */
+/** The headless Chromium of the test file. The pages of a test are closed when it ends, and share nothing with those of other tests. */
 export async function openBrowser(t: TestContext): Promise<Browser> {
   launched ??= launch()
   const browser = await launched
