@@ -28,15 +28,11 @@ const TERMS = {
 
 type Lists = Readonly<Record<string, (users: number) => string[]>>
 
-/** The other searches. That of keys looks for owners too. */
-const SEARCHES: Lists = {
+/** The other lists, and the pages of each. A search for keys looks for owners too. */
+const LISTS: Lists = {
   'keys by prefix': (users) => [middle(users), 1].map((number) => keysOf(keyBeginningOf(number))),
   'keys by name': (users) => [keysOf(KEY_NAMES[0] ?? ''), keysOf(`${KEY_NAMES[1]} ${middle(users)}`)],
   'keys by owner': (users) => [keysOf(personOf(middle(users)).email)],
-}
-
-/** The other lists, and the pages of each. */
-const LISTS: Lists = {
   'keys, newest': (users) => ['/console/keys', `/console/keys?below=${middle(users)}`],
   'mail history, newest': (users) => ['/console/mail', `/console/mail?past=${middle(users)}`],
   'mail history, one address': (users) => [`/console/mail?${new URLSearchParams({ to: personOf(middle(users)).email })}`],
@@ -79,7 +75,6 @@ export async function measurePages(many: Populated, few: Populated, admin: { ema
       name,
       ...(await slowest(ROUNDS_OF_SEARCHES, (users) => SORTS.flatMap((sort) => urlsOf(sort, term, users)))),
     })
-  for (const [name, pagesOf] of Object.entries(SEARCHES)) figures.push({ kind: 'search', name, ...(await slowest(ROUNDS, pagesOf)) })
   for (const [name, pagesOf] of Object.entries(LISTS)) figures.push({ kind: 'list', name, ...(await slowest(ROUNDS, pagesOf)) })
   return figures
 }
