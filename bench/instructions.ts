@@ -67,7 +67,7 @@ async function count(checkout: string): Promise<Readonly<Record<'token' | 'key',
       .filter((name) => name.startsWith('counts.'))
       .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
       .at(-1)
-    const total = /^totals: (\d+)/m.exec(readFileSync(join(folder, last ?? ''), 'utf8'))?.[1]
+    const total = /^(?:totals|summary): (\d+)/m.exec(readFileSync(join(folder, last ?? ''), 'utf8'))?.[1]
     return Math.round(Number(total) / COUNTED)
   }
 
