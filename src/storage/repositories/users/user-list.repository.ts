@@ -28,10 +28,10 @@ const SAMPLE_SIZE = 1000
 const FREQUENT_HITS = SAMPLE_SIZE / 200
 /**
  * When a walk through the table, which ends at more matches than can be sorted, costs less than the index: with one match in thirty. With
- * one in 125 for several words, because the index reads its entries of each word.
+ * one in 125 of several words among some million users, because the index reads its entries of each word.
  */
-const TERM_WALK = { fromHits: SAMPLE_SIZE / 30, size: 200_000 }
-const WORDS_WALK = { fromHits: SAMPLE_SIZE / 125, size: 700_000 }
+const TERM_WALK = { hits: SAMPLE_SIZE / 30, users: 0, size: 200_000 }
+const WORDS_WALK = { hits: SAMPLE_SIZE / 125, users: 2_000_000, size: 700_000 }
 
 /** The conditions are those of the partial indexes of migration console. */
 const CONDITIONS: Readonly<Record<UserStatus, string>> = {
@@ -69,26 +69,30 @@ const MATCHES = { partial: matchesOf(MATCHING.ids.partial), addressPart: matches
 const MATCHES_OF_WORDS = matchesOf(MATCHING.wordIds)
 const SAMPLE = sampleOf(MATCHING.isLike, MATCHING.isMatch.sqlite)
 const SAMPLE_OF_WORDS = sampleOf(MATCHING.isLikeWords, MATCHING.isIndexedWordsMatch)
-const WALK = walkOf(TERM_WALK.size, MATCHING.isLike, MATCHING.ids.partial.sqlite)
-const WALK_OF_WORDS = walkOf(WORDS_WALK.size, MATCHING.isLikeWords, MATCHING.wordIds.sqlite)
+const WALK = walkOf(TERM_WALK, MATCHING.isLike, MATCHING.ids.partial.sqlite)
+const WALK_OF_WORDS = walkOf(WORDS_WALK, MATCHING.isLikeWords, MATCHING.wordIds.sqlite)
 
-type Hits = Statement<{ readonly hits: number }>
+/** The matches in a sample, and about the number of users. */
+type Sample = { readonly hits: number; readonly users: number | null }
 
-function sampleOf(isLike: string, isMatch: string): Hits {
+/** Counts the matches among the first users and the last ones. */
+function sampleOf(isLike: string, isMatch: string): Statement<Sample> {
   const columns = Object.values(SEARCHED).join(', ')
-  const hitsIn = (table: string, id: string, condition: string) => {
+  const sampleIn = (table: string, id: string, condition: string) => {
     const half = (order: string) =>
-      `select * from (select ${columns} from ${table} order by ${id} ${order} limit ${SAMPLE_SIZE / 2}) as half`
-    return `select count(*) as hits from (${half('asc')} union all ${half('desc')}) as users where ${condition}`
+      `select * from (select ${id} as id, ${columns} from ${table} order by ${id} ${order} limit ${SAMPLE_SIZE / 2}) as half`
+    return `
+      select count(case when ${condition} then 1 end) as hits, max(id) - min(id) as users
+      from (${half('asc')} union all ${half('desc')}) as users`
   }
-  return longRead({ postgres: hitsIn('users_search', 'user_id', isLike), sqlite: hitsIn('users', 'id', isMatch) })
+  return longRead({ postgres: sampleIn('users_search', 'user_id', isLike), sqlite: sampleIn('users', 'id', isMatch) })
 }
 
 /**
  * Counts matches until there are more than can be sorted. The index of PostgreSQL reads its entries of all matches before the first one, so
  * that a common term is found faster in the table. SQLite reads its index no further than needed.
  */
-function walkOf(size: number, isLike: string, sqliteIds: string): Hits {
+function walkOf({ size }: typeof TERM_WALK, isLike: string, sqliteIds: string): Statement<{ readonly hits: number }> {
   const hitsIn = (found: string) => `select count(*) as hits from (${found} limit ${MAX_MATCHES + 1}) as found`
   const walked = `select user_id from (select * from users_search limit ${size}) as walked where ${isLike}`
   return longRead({ postgres: hitsIn(walked), sqlite: hitsIn(sqliteIds) })
@@ -215,15 +219,15 @@ async function readRows(db: Reads, read: Read, { term, sort, size, status }: Use
   const search = searchFor(db, term)
   const isShortTerm = search.indexed === undefined
   if (search.isForAll) return { rows: await read('none', size + 1, 0), isShortTerm }
-  const hits = (await search.indexed?.sample()) ?? SAMPLE_SIZE
+  const sample = await search.indexed?.sample()
   // Admins are few, so that reading all of them costs less than the index.
-  const early = hits < FREQUENT_HITS && status !== 'admin' ? await search.indexed?.findMatches() : undefined
+  const early = sample !== undefined && sample.hits < FREQUENT_HITS && status !== 'admin' ? await search.indexed?.findMatches() : undefined
   if (isSortable(early)) return { rows: await read('given', early.ids, size + 1), isShortTerm }
   const rows = await read(...search.near, size + 1)
   if (rows.length > size) return { rows, isShortTerm }
   const [stop, farther] = await read('stop', 2, SORTINGS[sort].nearSize - 1)
   if (farther === undefined) return { rows, isShortTerm }
-  const isKnown = early !== undefined || (await search.indexed?.hasTooMany(hits)) === true
+  const isKnown = early !== undefined || (sample !== undefined && (await search.indexed?.hasTooMany(sample)) === true)
   const matches = isKnown ? undefined : await search.indexed?.findMatches()
   return isSortable(matches) ? { rows: await read('given', matches.ids, size + 1), isShortTerm } : { rows, stop, isShortTerm }
 }
@@ -241,10 +245,9 @@ type Search = {
   /** Undefined for a short term, which the index does not cover. */
   readonly indexed:
     | {
-        /** How many users of a sample match. */
-        sample(): Promise<number>
-        /** Walks through the table, if so many of the sample match. False if it does not find too many matches to be sorted. */
-        hasTooMany(hits: number): Promise<boolean>
+        sample(): Promise<Sample | undefined>
+        /** Walks through the table, if the sample says so. False if it does not find too many matches to be sorted. */
+        hasTooMany(sample: Sample): Promise<boolean>
         findMatches(): Promise<Matches | undefined>
       }
     | undefined
@@ -253,18 +256,23 @@ type Search = {
 function searchFor(db: Reads, text: string): Search {
   const { folded, isShort, kind } = termOf(text)
   const words = wordsOf(text)
-  const by = (walkFrom: number, sample: Hits, walk: Hits, matches: Statement<Matches>, values: readonly string[]) => ({
-    sample: async () => (await db.first(sample, ...values))?.hits ?? 0,
-    hasTooMany: async (hits: number) => hits >= walkFrom && ((await db.first(walk, ...values))?.hits ?? 0) > MAX_MATCHES,
+  type By = { sample: Statement<Sample>; walkFrom: typeof TERM_WALK; walk: typeof WALK; matches: Statement<Matches> }
+  const by = ({ sample, walkFrom, walk, matches }: By, values: readonly string[]) => ({
+    sample: () => db.first(sample, ...values),
+    async hasTooMany({ hits, users }: Sample) {
+      if (hits < walkFrom.hits || (users ?? 0) < walkFrom.users) return false
+      return ((await db.first(walk, ...values))?.hits ?? 0) > MAX_MATCHES
+    },
     findMatches: () => db.first(matches, ...values),
   })
   if (words === undefined)
     return {
       isForAll: folded === '',
       near: ['near', folded],
-      indexed: isShort ? undefined : by(TERM_WALK.fromHits, SAMPLE, WALK, MATCHES[kind], [folded]),
+      indexed: isShort ? undefined : by({ sample: SAMPLE, walkFrom: TERM_WALK, walk: WALK, matches: MATCHES[kind] }, [folded]),
     }
-  const indexed = words.indexed && by(WORDS_WALK.fromHits, SAMPLE_OF_WORDS, WALK_OF_WORDS, MATCHES_OF_WORDS, words.indexed)
+  const indexed =
+    words.indexed && by({ sample: SAMPLE_OF_WORDS, walkFrom: WORDS_WALK, walk: WALK_OF_WORDS, matches: MATCHES_OF_WORDS }, words.indexed)
   return { isForAll: false, near: ['near-words', JSON.stringify(words.folded)], indexed }
 }
 
