@@ -5,7 +5,6 @@ import { text } from 'node:stream/consumers'
 
 /** A server that is measured, in its own process. */
 export type BenchProcess = {
-  readonly pid: number
   /** The match of the line with which the server reported that it listens. */
   readonly ready: RegExpExecArray
   /** The resident memory now; undefined if the system does not report it. */
@@ -18,15 +17,14 @@ export type BenchProcess = {
 // The unit of CPU time in /proc on Linux.
 const TICK_MS = 10
 
-/** Starts a Node process, or another program, and waits until its output matches `ready`. It is killed when the benchmark exits. */
+/** Starts a Node process and waits until its output matches `ready`. The process is killed when the benchmark exits. */
 export async function startProcess(
   args: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>>,
   ready: RegExp,
-  program = process.execPath,
 ): Promise<BenchProcess> {
-  const child = spawn(program, args, {
+  const child = spawn(process.execPath, args, {
     cwd: folder,
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -47,7 +45,6 @@ export async function startProcess(
   }
   const pid = child.pid ?? 0
   return {
-    pid,
     ready: match,
     memoryMb: () => residentMb(pid),
     processorMs: () => processorMs(pid),
