@@ -26,12 +26,9 @@ const MAX_MATCHES = 5000
 const SAMPLE_SIZE = 1000
 /** With one match in a hundred, the next users of a list fill a page. A sample is not exact. */
 const FREQUENT_HITS = SAMPLE_SIZE / 200
-/**
- * When a walk through the table, which ends at more matches than can be sorted, costs less than the index: with one match in thirty. With
- * one in 125 of several words among some million users, because the index reads its entries of each word.
- */
-const TERM_WALK = { hits: SAMPLE_SIZE / 30, users: 0, size: 200_000 }
-const WORDS_WALK = { hits: SAMPLE_SIZE / 125, users: 2_000_000, size: 700_000 }
+/** With one match in thirty, a walk through the table ends at more matches than can be sorted before the index has read its entries. */
+const COMMON_HITS = SAMPLE_SIZE / 30
+const WALK_SIZE = 200_000
 
 /** The conditions are those of the partial indexes of migration console. */
 const CONDITIONS: Readonly<Record<UserStatus, string>> = {
@@ -69,33 +66,32 @@ const MATCHES = { partial: matchesOf(MATCHING.ids.partial), addressPart: matches
 const MATCHES_OF_WORDS = matchesOf(MATCHING.wordIds)
 const SAMPLE = sampleOf(MATCHING.isLike, MATCHING.isMatch.sqlite)
 const SAMPLE_OF_WORDS = sampleOf(MATCHING.isLikeWords, MATCHING.isIndexedWordsMatch)
-const WALK = walkOf(TERM_WALK, MATCHING.isLike, MATCHING.ids.partial.sqlite)
-const WALK_OF_WORDS = walkOf(WORDS_WALK, MATCHING.isLikeWords, MATCHING.wordIds.sqlite)
+/**
+ * Counts matches of one term until there are more than can be sorted. The index of PostgreSQL reads its entries of all matches before the
+ * first one, so that a common term is found faster in the table. SQLite reads its index no further than needed.
+ */
+const WALK = hitsIn({
+  postgres: `select user_id from (select * from users_search limit ${WALK_SIZE}) as walked where ${MATCHING.isLike}`,
+  sqlite: MATCHING.ids.partial.sqlite,
+})
 
-/** The matches in a sample, and about the number of users. */
-type Sample = { readonly hits: number; readonly users: number | null }
+type Hits = { readonly hits: number }
+
+function hitsIn({ postgres, sqlite }: SqlTexts): Statement<Hits> {
+  const counted = (found: string) => `select count(*) as hits from (${found} limit ${MAX_MATCHES + 1}) as found`
+  return longRead({ postgres: counted(postgres), sqlite: counted(sqlite) })
+}
 
 /** Counts the matches among the first users and the last ones. */
-function sampleOf(isLike: string, isMatch: string): Statement<Sample> {
+function sampleOf(isLike: string, isMatch: string): Statement<Hits> {
   const columns = Object.values(SEARCHED).join(', ')
   const sampleIn = (table: string, id: string, condition: string) => {
     const half = (order: string) =>
-      `select * from (select ${id} as id, ${columns} from ${table} order by ${id} ${order} limit ${SAMPLE_SIZE / 2}) as half`
+      `select * from (select ${columns} from ${table} order by ${id} ${order} limit ${SAMPLE_SIZE / 2}) as half`
     return `
-      select count(case when ${condition} then 1 end) as hits, max(id) - min(id) as users
-      from (${half('asc')} union all ${half('desc')}) as users`
+      select count(case when ${condition} then 1 end) as hits from (${half('asc')} union all ${half('desc')}) as users`
   }
   return longRead({ postgres: sampleIn('users_search', 'user_id', isLike), sqlite: sampleIn('users', 'id', isMatch) })
-}
-
-/**
- * Counts matches until there are more than can be sorted. The index of PostgreSQL reads its entries of all matches before the first one, so
- * that a common term is found faster in the table. SQLite reads its index no further than needed.
- */
-function walkOf({ size }: typeof TERM_WALK, isLike: string, sqliteIds: string): Statement<{ readonly hits: number }> {
-  const hitsIn = (found: string) => `select count(*) as hits from (${found} limit ${MAX_MATCHES + 1}) as found`
-  const walked = `select user_id from (select * from users_search limit ${size}) as walked where ${isLike}`
-  return longRead({ postgres: hitsIn(walked), sqlite: hitsIn(sqliteIds) })
 }
 
 function matchesOf({ postgres, sqlite }: SqlTexts): Statement<Matches> {
@@ -216,19 +212,19 @@ type FoundRows = {
  * with the index. If these are too many to be sorted, the search stops where it is. The result is the same in either order.
  */
 async function readRows(db: Reads, read: Read, { term, sort, size, status }: UserListing): Promise<FoundRows> {
-  const search = searchFor(db, term)
-  const isShortTerm = search.indexed === undefined
-  if (search.isForAll) return { rows: await read('none', size + 1, 0), isShortTerm }
-  const sample = await search.indexed?.sample()
+  const { isForAll, near, indexed } = searchFor(db, term)
+  const isShortTerm = indexed === undefined
+  if (isForAll) return { rows: await read('none', size + 1, 0), isShortTerm }
+  const hits = (await indexed?.sample()) ?? SAMPLE_SIZE
   // Admins are few, so that reading all of them costs less than the index.
-  const early = sample !== undefined && sample.hits < FREQUENT_HITS && status !== 'admin' ? await search.indexed?.findMatches() : undefined
+  const isRare = hits < FREQUENT_HITS && status !== 'admin'
+  const early = isRare ? await indexed?.findMatches(hits) : undefined
   if (isSortable(early)) return { rows: await read('given', early.ids, size + 1), isShortTerm }
-  const rows = await read(...search.near, size + 1)
+  const rows = await read(...near, size + 1)
   if (rows.length > size) return { rows, isShortTerm }
   const [stop, farther] = await read('stop', 2, SORTINGS[sort].nearSize - 1)
   if (farther === undefined) return { rows, isShortTerm }
-  const isKnown = early !== undefined || (sample !== undefined && (await search.indexed?.hasTooMany(sample)) === true)
-  const matches = isKnown ? undefined : await search.indexed?.findMatches()
+  const matches = isRare ? undefined : await indexed?.findMatches(hits)
   return isSortable(matches) ? { rows: await read('given', matches.ids, size + 1), isShortTerm } : { rows, stop, isShortTerm }
 }
 
@@ -243,37 +239,40 @@ type Search = {
   /** How the next users of a list are searched. */
   readonly near: readonly ['near' | 'near-words', value: string]
   /** Undefined for a short term, which the index does not cover. */
-  readonly indexed:
-    | {
-        sample(): Promise<Sample | undefined>
-        /** Walks through the table, if the sample says so. False if it does not find too many matches to be sorted. */
-        hasTooMany(sample: Sample): Promise<boolean>
-        findMatches(): Promise<Matches | undefined>
-      }
-    | undefined
+  readonly indexed: IndexedSearch | undefined
+}
+
+type IndexedSearch = {
+  sample(): Promise<number | undefined>
+  /** Undefined if there are known to be too many to be sorted. */
+  findMatches(hits: number): Promise<Matches | undefined>
 }
 
 function searchFor(db: Reads, text: string): Search {
   const { folded, isShort, kind } = termOf(text)
   const words = wordsOf(text)
-  type By = { sample: Statement<Sample>; walkFrom: typeof TERM_WALK; walk: typeof WALK; matches: Statement<Matches> }
-  const by = ({ sample, walkFrom, walk, matches }: By, values: readonly string[]) => ({
-    sample: () => db.first(sample, ...values),
-    async hasTooMany({ hits, users }: Sample) {
-      if (hits < walkFrom.hits || (users ?? 0) < walkFrom.users) return false
-      return ((await db.first(walk, ...values))?.hits ?? 0) > MAX_MATCHES
-    },
-    findMatches: () => db.first(matches, ...values),
-  })
-  if (words === undefined)
+  if (words !== undefined) return { isForAll: false, near: ['near-words', JSON.stringify(words.folded)], indexed: forWords(words.indexed) }
+  return { isForAll: folded === '', near: ['near', folded], indexed: isShort ? undefined : forTerm() }
+
+  function forTerm(): IndexedSearch {
     return {
-      isForAll: folded === '',
-      near: ['near', folded],
-      indexed: isShort ? undefined : by({ sample: SAMPLE, walkFrom: TERM_WALK, walk: WALK, matches: MATCHES[kind] }, [folded]),
+      sample: async () => (await db.first(SAMPLE, folded))?.hits,
+      async findMatches(hits) {
+        const isWalked = hits >= COMMON_HITS
+        if (isWalked && ((await db.first(WALK, folded))?.hits ?? 0) > MAX_MATCHES) return undefined
+        return db.first(MATCHES[kind], folded)
+      },
     }
-  const indexed =
-    words.indexed && by({ sample: SAMPLE_OF_WORDS, walkFrom: WORDS_WALK, walk: WALK_OF_WORDS, matches: MATCHES_OF_WORDS }, words.indexed)
-  return { isForAll: false, near: ['near-words', JSON.stringify(words.folded)], indexed }
+  }
+
+  function forWords(indexed: readonly string[] | undefined): IndexedSearch | undefined {
+    return (
+      indexed && {
+        sample: async () => (await db.first(SAMPLE_OF_WORDS, ...indexed))?.hits,
+        findMatches: () => db.first(MATCHES_OF_WORDS, ...indexed),
+      }
+    )
+  }
 }
 
 export const findListedUser = finds<ListedUser, [id: number]>(`select ${LISTED.columns} from users where id = $1`, LISTED.fromRow)
