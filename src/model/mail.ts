@@ -56,12 +56,20 @@ export const QUEUED_MAIL = entity('outbox', {
   address: optional(text),
   // What it names, one per line.
   detail: optional(text),
-  // That of the owner of the account, if that was decided when it was queued.
+  // That of the owner of the account when it was queued, or of the browser that requested the mail.
   language: optional(choice<Language>(...ALL_LANGUAGES)),
 })
+/**
+ * Marks the error of a mail that waits because of an outage, which is the same for every address, with or without an account. It is stored:
+ * rows of other versions have it too. No other reason begins with it.
+ */
+export const OUTAGE_MARK = 'away: '
+/** The last error without the mark. */
+export const SHOWN_ERROR = `case when last_error like '${OUTAGE_MARK}%' then substr(last_error, ${OUTAGE_MARK.length + 1}) else last_error end`
 /** A mail as an operator sees it, with the address that it goes to. */
 export const OUTBOX_MAIL = entity('outbox', {
   ...OUTBOX_FIELDS,
+  lastError: computed(OUTBOX_FIELDS.lastError, SHOWN_ERROR),
   kind: QUEUED_MAIL.fields.kind,
   recipient: computed(text, 'coalesce(outbox.address, outbox.recipient)'),
 })

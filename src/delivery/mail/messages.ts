@@ -63,7 +63,7 @@ export function writeMail(
   { token, code }: Access,
   now: number,
 ): MailMessage {
-  const language = languageOf(letterhead, known)
+  const language = languageOf(letterhead, known ?? mail.language)
   const texts = TEXTS[language]
   const { subject, heading, intro, action, note } = texts.mails[mail.kind]
   const lifetime = texts.duration(LIFETIME_MINUTES[mail.kind])

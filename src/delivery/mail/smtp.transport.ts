@@ -111,7 +111,7 @@ function toMailError(error: unknown): MailError {
   if (isWithoutEncryption(command, responseCode))
     return new MailError('server', `${command} was answered: ${redacted(response)}; ${NO_TLS}`, { problem: 'clear_text' })
   if (responseCode === 0)
-    return new MailError('server', `no answer: ${redacted(message)}`, {
+    return new MailError('server', `no answer: ${redacted(message)}${EXPLANATIONS[originalCode] ?? ''}`, {
       problem: CERTIFICATE_CODE.test(originalCode) ? 'certificate' : 'connection',
     })
   // The reply to a wrong password may contain the user name.
@@ -120,6 +120,14 @@ function toMailError(error: unknown): MailError {
   return new MailError(scopeOf(command, responseCode, response), `${command} was answered: ${answer}`, { problem })
 }
 
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: ' (nothing listens on this port)',
+  ECONNRESET: ' (the server closed the connection)',
+  EAI_AGAIN: ' (the name of the host could not be looked up)',
+  EHOSTUNREACH: ' (there is no route to the host)',
+  ENOTFOUND: ' (there is no host of this name)',
+  ETIMEDOUT: ' (the server did not reply in time)',
+}
 const NO_TLS_FROM_THE_START = 'ERR_SSL_WRONG_VERSION_NUMBER'
 // The codes of Node.js for certificates, such as DEPTH_ZERO_SELF_SIGNED_CERT and ERR_TLS_CERT_ALTNAME_INVALID.
 const CERTIFICATE_CODE = /CERT|^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/
@@ -150,7 +158,7 @@ function scopeOf(command: string, responseCode: number, response: string): MailE
   return command === 'RCPT TO' || command === 'DATA' ? 'message' : 'server'
 }
 
-const SAFE_WORD = /^[A-Za-z0-9.,;!'()#-]{1,24}$/
+const SAFE_WORD = /^[A-Za-z0-9.,;!'()#-]{1,24}:?$/
 /** The form of the code in a sign-in mail. Most numbers of queues are longer. */
 const MAILED_CODE = /(?<!\d)\d{8}(?!\d)/
 const MAX_REASON_LENGTH = 160

@@ -55,12 +55,12 @@ export function createRegistration(parts: Omit<DomainParts, 'lists'>) {
   }
 }
 
-type MailParts = Pick<DomainParts, 'changes' | 'now' | 'onMailQueued'>
+type MailParts = Pick<DomainParts, 'changes' | 'now' | 'onMailQueued' | 'languages'>
 
-/** Queues a mail that anybody may request for an address. */
+/** Queues a mail that anybody may request for an address. If the account has no language, it is in that of the browser. */
 export async function requestMail(parts: MailParts, origin: Origin, kind: 'verify' | 'reset' | 'sign_in', email: string): Promise<void> {
   await parts.changes.withoutCaller(origin, async (tx) => {
-    await enqueueMail(tx, kind, emailKey(email), parts.now())
+    await enqueueMail(tx, kind, emailKey(email), parts.now(), { language: languageOf(origin, parts.languages) })
     tx.record({ kind: 'mail.requested' })
   })
   parts.onMailQueued()

@@ -65,6 +65,6 @@ export async function requestEmailChange(tx: ChangeTransaction, user: User, emai
   const owner = await findUserByEmail(tx, emailKey(email))
   if (owner !== undefined && owner.id !== user.id) throw new Refusal('email_taken')
   await saveEmailChange(tx, user.id, email, randomInt(MAX_VERSION), now)
-  await enqueueMail(tx, 'email_change', emailKey(user.email), now, email)
+  await enqueueMail(tx, 'email_change', emailKey(user.email), now, { address: email })
   tx.record({ kind: 'mail.requested', target: user.id })
 }

@@ -4,9 +4,11 @@ import {
   type LinkMailKind,
   type MailCounts,
   type NoticeKind,
+  OUTAGE_MARK,
   OUTBOX_MAIL,
   type OutboxMail,
   QUEUED_MAIL,
+  SHOWN_ERROR,
 } from '../../../model/mail.ts'
 import { type Profile, USER, USER_LANGUAGE, USER_SECRETS } from '../../../model/user.ts'
 import { type Database, type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
@@ -43,11 +45,6 @@ export const {
   forgetFailed: forgetFailedMails,
 } = leasedRows('outbox')
 
-/**
- * Marks the error of a mail that waits because of an outage, which is the same for every address, with or without an account. It is stored:
- * rows of other versions have it too. No other reason begins with it.
- */
-const OUTAGE = 'away: '
 // A pending mail is not queued twice and keeps its due time, so that repeated requests cause neither more mail nor an earlier one.
 // A mail that was given up is tried again.
 const MERGE = `
@@ -57,7 +54,7 @@ const MERGE = `
     attempts = case when outbox.failed_at is null then outbox.attempts else 0 end,
     last_error = null, failed_at = null`
 const ENQUEUE = statement(`
-  insert into outbox (kind, recipient, requested_at, due_at, address) values ($1, $2, $3, $3, $4)
+  insert into outbox (kind, recipient, requested_at, due_at, address, language) values ($1, $2, $3, $3, $4, $5)
   ${MERGE}`)
 const CLAIM = statement(
   skippingLocked(
@@ -78,8 +75,8 @@ const GIVE_UP = statement(`
   update outbox set lease = null, attempts = attempts + 1, failed_at = $3, last_error = $4 where id = $1 and lease = $2 and revision = $5`)
 const MEASURE = statement<{ depth: number; oldest: number | null }>(`
   select count(*) as depth, min(requested_at) as oldest from outbox
-  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE}%')
-    and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE}%')`)
+  where failed_at is null and requested_at <= $1 and (attempts = 0 or last_error like '${OUTAGE_MARK}%')
+    and exists (select 1 from outbox where failed_at is null and last_error like '${OUTAGE_MARK}%')`)
 
 const QUEUE_NOTICE = statement(`
   insert into outbox (kind, recipient, requested_at, due_at, address, language)
@@ -112,7 +109,7 @@ const COUNT = longRead<MailCounts>(`
   select count(*) - count(failed_at) as pending, count(failed_at) as failed,
     count(case when failed_at is null and attempts > 0 then 1 end) as retrying,
     min(case when failed_at is null then requested_at end) as "oldestAt",
-    max(case when failed_at is null then last_error end) as "lastError"
+    max(case when failed_at is null then ${SHOWN_ERROR} end) as "lastError"
   from outbox`)
 
 /**
@@ -125,9 +122,22 @@ function isWanted(kind: string): string {
     where asked.user_id = users.id and asked.reset_version = users.reset_version and asked.confirmed_at is null) end`
 }
 
-/** Queues a mail. Whether an account has the address is looked up at the moment of sending. `address`: where it goes, if not there. */
-export async function enqueueMail(db: Queries, kind: LinkMailKind, recipient: string, now: number, address?: string): Promise<void> {
-  await db.run(ENQUEUE, kind, recipient, now, address ?? null)
+type MailOptions = {
+  /** Where it goes, if not to the address of the account. */
+  readonly address?: string
+  /** That of the person who requests it, for an account without a language. */
+  readonly language?: Language | undefined
+}
+
+/** Queues a mail. Whether an account has the address is looked up at the moment of sending. */
+export async function enqueueMail(
+  db: Queries,
+  kind: LinkMailKind,
+  recipient: string,
+  now: number,
+  { address, language }: MailOptions = {},
+): Promise<void> {
+  await db.run(ENQUEUE, kind, recipient, now, address ?? null, language ?? null)
 }
 
 /** Claims mails that are due, the longest due first. No other process can claim them until the lease ends. */
@@ -200,7 +210,7 @@ export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Pr
 
 /** Postpones a mail because of an outage of the mail server or the database, which affects every address alike. */
 export async function holdMail(db: Queries, mail: ClaimedMail, dueAt: number, reason: string): Promise<void> {
-  await postponeMail(db, mail, dueAt, OUTAGE + reason)
+  await postponeMail(db, mail, dueAt, OUTAGE_MARK + reason)
 }
 
 /** Marks a mail as failed. Returns false if it was requested again, or if this process no longer holds the lease. */
@@ -253,7 +263,5 @@ export function listWaitingMailsTo(db: Reads, recipient: string, limit: number):
 }
 
 export async function countMails(db: Reads): Promise<MailCounts> {
-  const counts = await db.first(COUNT)
-  if (counts) return { ...counts, lastError: counts.lastError?.replace(OUTAGE, '') ?? null }
-  return { pending: 0, failed: 0, retrying: 0, oldestAt: null, lastError: null }
+  return (await db.first(COUNT)) ?? { pending: 0, failed: 0, retrying: 0, oldestAt: null, lastError: null }
 }

@@ -115,6 +115,18 @@ test('LANGUAGES narrows registrations and mails, and its first language is for e
   assert.deepEqual(subjects.toSorted(), ['Bestätige deine E-Mail-Adresse für Latchkey', 'Setze dein Passwort für Latchkey zurück'])
 })
 
+test('a mail that somebody requests is in the language of their browser, unless the account has another one', async (t) => {
+  const service = await startApp(t)
+  const [without, spanish] = [await registered(service, undefined), await registered(service, 'es')]
+  for (const email of [without, spanish]) {
+    const request = forgotPassword(email)
+    await service.app.inject({ ...request, headers: { ...request.headers, 'accept-language': 'de' } })
+    const mail = (await service.mailbox.messages()).findLast(({ to }) => to === email)
+    assert.equal(mail?.headers.get('content-language'), email === without ? 'de' : 'es')
+  }
+  assert.equal(await storedLanguage(service, without), null, 'whoever names an address decides nothing about the account')
+})
+
 test('a notice has the language of the account when it was queued, also to an address that is no account any more', async (t) => {
   const { service, mia, put } = await ownAccount(t, { env: { SECURITY_NOTICES: 'true' } })
   await put({ language: 'es' })
