@@ -192,9 +192,9 @@ function scopesField({ fields, hints }: Texts, keyScopes: readonly string[], val
   const chosen = chosenScopes(keyScopes, values)
   const boxes = keyScopes.map((scope, index) => {
     const checked = chosen.includes(scope) ? html` checked` : ''
-    return html`<label><input type="checkbox" name="${scopeName(index)}" value="${scope}"${checked}> <span class="mono">${scope}</span></label>\n`
+    return html`<label class="check"><input type="checkbox" name="${scopeName(index)}" value="${scope}"${checked}> <span class="mono">${scope}</span></label>\n`
   })
-  return html`<fieldset class="field choices" aria-describedby="scopes-hint"><legend>${fields.scopes}</legend>
+  return html`<fieldset class="field" aria-describedby="scopes-hint"><legend>${fields.scopes}</legend>
 ${boxes}<p class="hint" id="scopes-hint">${hints.scopes}</p></fieldset>`
 }
 

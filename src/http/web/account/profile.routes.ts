@@ -136,11 +136,11 @@ ${problem}${field('email', { value: email })}
       id: 'deletion',
       title: profile.leaving,
       text: profile.leavingText,
-      content: html`<details class="confirm"${retried === undefined ? '' : html` open`}><summary>${profile.delete}</summary>
+      content: html`<details class="confirm"${retried === undefined ? '' : html` open`}><summary class="button danger">${profile.delete}</summary>
 <form class="form" method="post" action="${site.root}/account/delete">
 ${problem}<p>${profile.deletion(email)}</p>
 ${field('password')}
-<div class="actions"><button class="danger">${profile.deleteAccount}</button></div>
+<div class="actions"><button class="primary danger">${profile.deleteAccount}</button></div>
 </form></details>`,
     })
   }

@@ -96,8 +96,8 @@ function inviteCard(action: string, form: Form<keyof typeof FIELDS>): Html {
 ${form.problem}${form.field('email', { hasFocus: true })}
 ${namePair(form)}
 <div class="actions"><button class="primary">Send invitation</button></div>
-<details class="confirm"><summary>Invite as admin…</summary>
-<div class="form"><p>Invite this person as an admin? They can change and delete every account, also yours.</p><div class="actions"><button class="danger" name="role" value="admin">Invite as admin</button></div></div>
+<details class="confirm"><summary class="button danger">Invite as admin…</summary>
+<div class="form"><p>Invite this person as an admin? They can change and delete every account, also yours.</p><div class="actions"><button class="primary danger" name="role" value="admin">Invite as admin</button></div></div>
 </details>
 </form>`,
   })

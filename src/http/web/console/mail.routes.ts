@@ -203,7 +203,7 @@ function placeText({ status, before, kept, past, to }: Place): string {
 }
 
 function testForm(root: string): Html {
-  return html`<details class="confirm calm"><summary>Send a test mail…</summary>
+  return html`<details class="confirm"><summary class="button">Send a test mail…</summary>
 <form class="form" method="post" action="${root}/console/mail/test">${inputField({ name: 'address', ...TEST_FIELDS.address })}<button class="primary">Send a test mail</button></form>
 </details>`
 }

@@ -121,7 +121,7 @@ export function selectField<Value extends string | number>({ name, label, choice
 }
 
 /** A form that is one button. */
-export function actionForm(action: string, label: string, kind: '' | 'primary' | 'danger' | 'small' | 'small danger' = ''): Html {
+export function actionForm(action: string, label: string, kind: '' | 'primary' | 'small' = ''): Html {
   return html`<form method="post" action="${action}"><button${kind === '' ? '' : html` class="${kind}"`}>${label}</button></form>`
 }
 
