@@ -10,9 +10,8 @@ import type { Place } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { CONSOLE_TEXTS } from '../texts/texts.ts'
-import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus } from './deliveries.ts'
+import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, historyCard } from './deliveries.ts'
 import { ageOf, timeOf } from './format.ts'
-import { historyCard } from './mail-history.ts'
 
 const PAGE_SIZE = 10
 const HISTORY_SIZE = 8

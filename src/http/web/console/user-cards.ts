@@ -19,8 +19,8 @@ import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { CONSOLE_TEXTS } from '../texts/texts.ts'
 import { eventsCard } from './audit.routes.ts'
+import { historyCard } from './deliveries.ts'
 import { ageOf, limitsText, NEVER, timeOf } from './format.ts'
-import { historyCard } from './mail-history.ts'
 import { badgesOf } from './users.routes.ts'
 
 const NO_MAIL = emptyState('No mail in the last 30 days', 'Emails to this address appear here when they are requested.')
