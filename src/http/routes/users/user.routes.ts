@@ -145,7 +145,9 @@ export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: P
 
   function failedPage(texts: Texts, answer: Answer): Html {
     const { address } = texts.links
-    if (answer !== ANSWERS.email_taken) return failedLinkPage(pages, texts, answer, { ...address, helpPage: 'sign-in' })
+    const { again, advice } = address
+    if (answer !== ANSWERS.email_taken)
+      return failedLinkPage(pages, texts, answer, { again, expired: advice, invalid: advice, helpPage: 'sign-in' })
     const message = personalMessage(texts, answer)
     return pages.problem(texts, { title: address.takenTitle, message, advice: address.taken, helpPage: 'sign-in' })
   }

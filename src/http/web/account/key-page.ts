@@ -5,7 +5,7 @@ import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { deletionCard, fact, keyBadge, keyPrefix, never, splitCard } from '../site/elements/cards.ts'
 import { useCard } from '../site/elements/charts.ts'
-import { actionForm, type Form, type FormField, formOf, selectField } from '../site/elements/fields.ts'
+import { actionForm, type Form, type FormField, formOf, inputField } from '../site/elements/fields.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import type { Texts } from '../texts/texts.ts'
@@ -103,7 +103,7 @@ function rotateCard({ keys, fields }: Texts, base: string, place: string): Html 
     title: keys.rotation,
     text: keys.rotationText,
     content: html`<form class="form" method="post" action="${base}/rotate${place}">
-${selectField({ name: 'overlap_seconds', label: fields.currentSecret, choices })}
+${inputField({ name: 'overlap_seconds', label: fields.currentSecret, choices })}
 <div class="actions"><button>${keys.rotate}</button></div>
 </form>`,
   })

@@ -7,7 +7,7 @@ import type { Actor } from '../../../model/caller.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { nameField, Type } from '../../validation/schema.ts'
 import { emptyState, keyCells, splitCard, tableCard } from '../site/elements/cards.ts'
-import { type FormFields, invalidField, selectField } from '../site/elements/fields.ts'
+import { type FormFields, invalidField } from '../site/elements/fields.ts'
 import { type ListPage, pageFrom, pageNumber, pagePlace, pagesFooter, pagingOf } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { PageRequest, Redirect } from '../site/page-routes.ts'
@@ -22,6 +22,7 @@ const USE_DAYS = 30
 /** The page of the list that is shown, or that the page of a key leads back to. */
 const Query = { page: pageNumber(PAGING) }
 type KeyRequest = PageRequest<typeof Key, typeof Query>
+const toKey = ({ params, query }: KeyRequest) => `/account/keys/${params.key_id}${pagePlace(query)}`
 
 /** The access of a new key whose owner chooses none. */
 const NEW_ACCESS = 'identify' satisfies KeyAccess
@@ -50,7 +51,7 @@ const FIELDS = {
  * its owner can do neither, but products trust the role of an admin.
  */
 export function accountKeysRoutes(
-  { get, post, form }: PageRoutes,
+  { get, post, form, action }: PageRoutes,
   { site, cookies, apiKeys, usage, plans, keyScopes = [] }: PageParts,
 ): void {
   const scopeFields = Object.fromEntries(keyScopes.map((_, index) => [scopeName(index), { schema: ScopeValue }]))
@@ -82,7 +83,7 @@ export function accountKeysRoutes(
         text: texts.keys.newText,
         content: html`<form class="form" method="post" action="${site.root}/account/keys">
 ${problem}${field('name', { hasFocus: true })}
-${selectField({ name: 'access', label: texts.fields.access, choices: accessChoices(texts), chosen: values['access'] ?? NEW_ACCESS })}
+${field('access', { choices: accessChoices(texts), value: NEW_ACCESS })}
 ${keyScopes.length === 0 ? undefined : scopesField(texts, keyScopes, values)}
 ${field('expires_at')}
 ${field('limit')}
@@ -121,26 +122,35 @@ ${field('limit')}
     },
   })
 
-  post('/keys/:key_id/limit', {
+  action('/keys/:key_id/limit', {
     asksForPassword: { to: ({ purposes }) => purposes.limitKey, when: namesPowerful },
     params: Key,
     query: Query,
     fields: { limit: FIELDS.limit },
-    retry: (form, { caller, origin, params, texts }) =>
-      showKey(texts, { caller, origin }, String((params as { key_id: unknown }).key_id), { secret: undefined, place: '', limitForm: form }),
-    async handle({ actor, params, query, body, texts }) {
-      await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { limit: limitOf(texts, body.limit) ?? null })
-      return { to: `/account/keys/${params.key_id}${pagePlace(query)}`, notice: 'limit-saved' }
-    },
+    retry: (form, { actor, params, texts }) =>
+      showKey(texts, actor, String((params as { key_id: unknown }).key_id), { secret: undefined, place: '', limitForm: form }),
+    change: ({ actor, params, body, texts }) =>
+      apiKeys.edit(actor, actor.caller.user.id, params.key_id, { limit: limitOf(texts, body.limit) ?? null }),
+    to: toKey,
+    notice: 'limit-saved',
   })
 
-  post('/keys/:key_id/disable', { asksForPassword: false, params: Key, query: Query, handle: (input) => edit(input, { isActive: false }) })
+  action('/keys/:key_id/disable', {
+    asksForPassword: false,
+    params: Key,
+    query: Query,
+    change: ({ actor, params }) => apiKeys.edit(actor, actor.caller.user.id, params.key_id, { isActive: false }),
+    to: toKey,
+    notice: 'key-disabled',
+  })
 
-  post('/keys/:key_id/enable', {
+  action('/keys/:key_id/enable', {
     asksForPassword: { to: ({ purposes }) => purposes.enableKey, when: namesPowerful },
     params: Key,
     query: Query,
-    handle: (input) => edit(input, { isActive: true }),
+    change: ({ actor, params }) => apiKeys.edit(actor, actor.caller.user.id, params.key_id, { isActive: true }),
+    to: toKey,
+    notice: 'key-enabled',
   })
 
   async function showKey(texts: Texts, { caller }: Actor, keyId: string, shown: Omit<ShownKey, 'use' | 'plan'>): Promise<Page> {
@@ -149,19 +159,13 @@ ${field('limit')}
     return keyPage(site, texts, key, { ...shown, use, plan })
   }
 
-  async function edit({ actor, params, query }: KeyRequest, { isActive }: { readonly isActive: boolean }): Promise<Redirect> {
-    await apiKeys.edit(actor, actor.caller.user.id, params.key_id, { isActive })
-    return { to: `/account/keys/${params.key_id}${pagePlace(query)}`, notice: isActive ? 'key-enabled' : 'key-disabled' }
-  }
-
-  post('/keys/:key_id/delete', {
+  action('/keys/:key_id/delete', {
     asksForPassword: false,
     params: Key,
     query: Query,
-    async handle({ params, query, actor }) {
-      await apiKeys.remove(actor, actor.caller.user.id, params.key_id)
-      return { to: `/account/keys${pagePlace(query)}`, notice: 'key-deleted' }
-    },
+    change: ({ actor, params }) => apiKeys.remove(actor, actor.caller.user.id, params.key_id),
+    to: ({ query }) => `/account/keys${pagePlace(query)}`,
+    notice: 'key-deleted',
   })
 
   /** Leads to the page of the key, so that a reload repeats nothing. The secret travels in a sealed cookie. */
@@ -192,9 +196,9 @@ function scopesField({ fields, hints }: Texts, keyScopes: readonly string[], val
   const chosen = chosenScopes(keyScopes, values)
   const boxes = keyScopes.map((scope, index) => {
     const checked = chosen.includes(scope) ? html` checked` : ''
-    return html`<label><input type="checkbox" name="${scopeName(index)}" value="${scope}"${checked}> <span class="mono">${scope}</span></label>\n`
+    return html`<label class="check"><input type="checkbox" name="${scopeName(index)}" value="${scope}"${checked}> <span class="mono">${scope}</span></label>\n`
   })
-  return html`<fieldset class="field choices" aria-describedby="scopes-hint"><legend>${fields.scopes}</legend>
+  return html`<fieldset class="field" aria-describedby="scopes-hint"><legend>${fields.scopes}</legend>
 ${boxes}<p class="hint" id="scopes-hint">${hints.scopes}</p></fieldset>`
 }
 

@@ -27,7 +27,7 @@ const NAME = {
 const NEW = { ...NAME, passkey: PASSKEY } as const
 
 /** The passkeys of the caller. Where browsers accept none, there are no such pages. */
-export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkeys }: PageParts): void {
+export function accountPasskeysRoutes({ get, action }: PageRoutes, { site, passkeys }: PageParts): void {
   if (passkeys === undefined) return
   const open = { worksWithoutFactor: 'setup' } as const
   const asksForPassword = { to: ({ purposes }: Texts) => purposes.addPasskey, cancel: PATH } as const
@@ -35,18 +35,17 @@ export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkey
 
   get('/security/passkeys/new', { ...open, asksForPassword, handle: ({ actor, texts }) => add(actor, texts, formOf(texts, NEW)) })
 
-  post('/security/passkeys', {
+  action('/security/passkeys', {
     ...open,
     asksForPassword,
     fields: NEW,
     retry: (form, { actor, texts }) => add(actor, texts, form),
-    async handle({ body, actor }) {
-      await passkeys.add(actor, body.name, credentialOf(body.passkey ?? ''))
-      return { to: PATH, notice: 'passkey-added' }
-    },
+    change: ({ actor, body }) => passkeys.add(actor, body.name, credentialOf(body.passkey ?? '')),
+    to: PATH,
+    notice: 'passkey-added',
   })
 
-  const find = async ({ caller }: Pick<Actor, 'caller'>, id: string) => {
+  const find = async ({ caller }: Actor, id: string) => {
     const found = (await passkeys.list(caller.user.id)).find((passkey) => passkey.id === id)
     if (found === undefined) throw new Refusal('passkey_not_found')
     return found
@@ -58,27 +57,25 @@ export function accountPasskeysRoutes({ get, post }: PageRoutes, { site, passkey
     handle: async ({ actor, params, texts }) => passkeyPage(site, texts, await find(actor, params.passkey_id), formOf(texts, NAME)),
   })
 
-  post('/security/passkeys/:passkey_id', {
+  action('/security/passkeys/:passkey_id', {
     ...open,
     asksForPassword: false,
     params: Params,
     fields: NAME,
-    retry: async (form, { caller, params, texts }) =>
-      passkeyPage(site, texts, await find({ caller }, (params as { passkey_id: string }).passkey_id), form),
-    async handle({ actor, params, body }) {
-      await passkeys.rename(actor, params.passkey_id, body.name)
-      return { to: PATH, notice: 'passkey-renamed' }
-    },
+    retry: async (form, { actor, params, texts }) =>
+      passkeyPage(site, texts, await find(actor, (params as { passkey_id: string }).passkey_id), form),
+    change: ({ actor, params, body }) => passkeys.rename(actor, params.passkey_id, body.name),
+    to: PATH,
+    notice: 'passkey-renamed',
   })
 
-  post('/security/passkeys/:passkey_id/remove', {
+  action('/security/passkeys/:passkey_id/remove', {
     ...open,
     asksForPassword: { to: ({ purposes }) => purposes.removePasskey },
     params: Params,
-    async handle({ actor, params }) {
-      await passkeys.remove(actor, params.passkey_id)
-      return { to: PATH, notice: 'passkey-removed' }
-    },
+    change: ({ actor, params }) => passkeys.remove(actor, params.passkey_id),
+    to: PATH,
+    notice: 'passkey-removed',
   })
 }
 

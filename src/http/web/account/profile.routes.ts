@@ -1,9 +1,8 @@
-import type { Language } from '../../../model/language.ts'
 import type { User } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { Email, GivenPassword, Type } from '../../validation/schema.ts'
 import { splitCard } from '../site/elements/cards.ts'
-import { type Form, type FormFields, formOf, selectField } from '../site/elements/fields.ts'
+import { type Form, type FormFields, formOf, inputField } from '../site/elements/fields.ts'
 import { NAME_FIELDS, namePair } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
@@ -31,31 +30,29 @@ type Retried = {
 }
 
 /** The profile of the caller: name, language, address, and leaving. */
-export function accountProfileRoutes({ get, post }: PageRoutes, parts: PageParts): void {
+export function accountProfileRoutes({ get, post, action }: PageRoutes, parts: PageParts): void {
   const { site, cookies, users, ownAccount, pageLimiter } = parts
   // Where there is one language only, there is nothing to choose.
   const choices = site.languages.map((language) => [language, TEXTS[language].languageName] as const)
 
   get('/', { handle: ({ actor, texts }) => profilePage(texts, actor.caller.user) })
 
-  post('/', {
+  action('/', {
     asksForPassword: false,
     fields: NAME_FIELDS,
     retry: (name, { caller, texts }) => profilePage(texts, caller.user, { name }),
-    async handle({ body, actor }) {
-      await users.edit(actor, actor.caller.user.id, { firstName: body.first_name, lastName: body.last_name })
-      return { to: '/account/', notice: 'profile-saved' }
-    },
+    change: ({ actor, body }) => users.edit(actor, actor.caller.user.id, { firstName: body.first_name, lastName: body.last_name }),
+    to: '/account/',
+    notice: 'profile-saved',
   })
 
   if (choices.length > 1)
-    post('/language', {
+    action('/language', {
       asksForPassword: false,
       fields: { language: { schema: Type.Enum([...site.languages]) } },
-      async handle({ body, actor }) {
-        await users.edit(actor, actor.caller.user.id, { language: body.language })
-        return { to: '/account/', notice: 'language-saved' }
-      },
+      change: ({ actor, body }) => users.edit(actor, actor.caller.user.id, { language: body.language }),
+      to: '/account/',
+      notice: 'language-saved',
     })
 
   // Whoever changes the address can have a new password sent to it, so that the password is asked for again.
@@ -110,7 +107,7 @@ ${form.problem}${namePair(form, { first_name: { value: firstName }, last_name: {
       title: fields.language,
       text: profile.languageText,
       content: html`<form class="form" method="post" action="${site.root}/account/language">
-${selectField<Language>({ name: 'language', label: fields.language, choices, chosen: language })}
+${inputField({ name: 'language', label: fields.language, choices, value: language })}
 <div class="actions"><button>${profile.saveLanguage}</button></div>
 </form>`,
     })}\n`
@@ -136,11 +133,11 @@ ${problem}${field('email', { value: email })}
       id: 'deletion',
       title: profile.leaving,
       text: profile.leavingText,
-      content: html`<details class="confirm"${retried === undefined ? '' : html` open`}><summary>${profile.delete}</summary>
+      content: html`<details class="confirm"${retried === undefined ? '' : html` open`}><summary class="button danger">${profile.delete}</summary>
 <form class="form" method="post" action="${site.root}/account/delete">
 ${problem}<p>${profile.deletion(email)}</p>
 ${field('password')}
-<div class="actions"><button class="danger">${profile.deleteAccount}</button></div>
+<div class="actions"><button class="primary danger">${profile.deleteAccount}</button></div>
 </form></details>`,
     })
   }

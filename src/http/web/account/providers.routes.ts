@@ -19,7 +19,7 @@ const Params = { provider: Type.String({ maxLength: 40 }) }
 const ENDED = { to: SECURITY_PATH, notice: 'connection-ended' } as const
 
 /** The accounts of other providers. An account is connected here only: by its owner, with a session that was confirmed lately. */
-export function accountProvidersRoutes({ get, post }: PageRoutes, { site, cookies, providers }: PageParts): void {
+export function accountProvidersRoutes({ get, post, action }: PageRoutes, { site, cookies, providers }: PageParts): void {
   get('/connect', {
     access: 'public',
     handle({ request, texts }) {
@@ -52,13 +52,12 @@ export function accountProvidersRoutes({ get, post }: PageRoutes, { site, cookie
     },
   })
 
-  post('/security/providers/:provider/disconnect', {
+  action('/security/providers/:provider/disconnect', {
     asksForPassword: { to: ({ purposes }) => purposes.disconnect, cancel: SECURITY_PATH },
     params: Params,
-    async handle({ actor, params }) {
-      await providers.disconnect(actor, params.provider)
-      return { to: SECURITY_PATH, notice: 'provider-disconnected' }
-    },
+    change: ({ actor, params }) => providers.disconnect(actor, params.provider),
+    to: SECURITY_PATH,
+    notice: 'provider-disconnected',
   })
 }
 

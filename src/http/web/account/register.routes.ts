@@ -12,7 +12,7 @@ export function accountRegisterRoutes({ form }: PageRoutes, parts: PageParts): v
   const { email, password } = NEW_ACCOUNT_FIELDS
 
   form('/register', {
-    title: ({ register }) => register.title,
+    title: ({ buttons }) => buttons.register,
     isLone: true,
     access: 'public',
     asksForPassword: false,

@@ -27,7 +27,8 @@ const SET_UP = {
 const COOKIE = 'recovery-codes'
 
 /** What an account has besides its password: codes from an app, recovery codes and passkeys. */
-export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies, secondFactor, passkeys, providers }: PageParts): void {
+export function accountSecurityRoutes({ get, post, action }: PageRoutes, parts: PageParts): void {
+  const { site, cookies, secondFactor, passkeys, providers } = parts
   // Where a second factor is required, nobody could set one up otherwise.
   const open = { worksWithoutFactor: 'setup' } as const
   const asks = (to: Label) => ({ asksForPassword: { to, cancel: PATH } })
@@ -61,13 +62,12 @@ export function accountSecurityRoutes({ get, post }: PageRoutes, { site, cookies
     },
   })
 
-  post('/security/codes/off', {
+  action('/security/codes/off', {
     ...open,
     ...asks(({ purposes }) => purposes.turnCodesOff),
-    async handle({ actor }) {
-      await secondFactor.remove(actor)
-      return { to: PATH, notice: 'codes-off' }
-    },
+    change: ({ actor }) => secondFactor.remove(actor),
+    to: PATH,
+    notice: 'codes-off',
   })
 
   post('/security/recovery-codes', {

@@ -10,7 +10,7 @@ const PAGING = pagingOf({ size: 25, maxItems: MAX_LISTED_SESSIONS })
 const Query = { page: pageNumber(PAGING) }
 
 /** Where the caller is signed in, and ending it. */
-export function accountSessionsRoutes({ get, post }: PageRoutes, { site, sessions }: PageParts): void {
+export function accountSessionsRoutes({ get, action }: PageRoutes, { site, sessions }: PageParts): void {
   const base = `${site.root}/account/sessions`
 
   get('/sessions', {
@@ -45,21 +45,19 @@ export function accountSessionsRoutes({ get, post }: PageRoutes, { site, session
     },
   })
 
-  post('/sessions/revoke-others', {
+  action('/sessions/revoke-others', {
     asksForPassword: false,
-    async handle({ actor }) {
-      await sessions.revokeAll(actor, actor.caller.user.id)
-      return { to: '/account/sessions', notice: 'sessions-revoked' }
-    },
+    change: ({ actor }) => sessions.revokeAll(actor, actor.caller.user.id),
+    to: '/account/sessions',
+    notice: 'sessions-revoked',
   })
 
-  post('/sessions/:session_id/revoke', {
+  action('/sessions/:session_id/revoke', {
     asksForPassword: false,
     params: { session_id: Type.String() },
     query: Query,
-    async handle({ params, query, actor }) {
-      await sessions.revoke(actor, actor.caller.user.id, params.session_id)
-      return { to: `/account/sessions${pagePlace(query)}`, notice: 'session-revoked' }
-    },
+    change: ({ actor, params }) => sessions.revoke(actor, actor.caller.user.id, params.session_id),
+    to: ({ query }) => `/account/sessions${pagePlace(query)}`,
+    notice: 'session-revoked',
   })
 }

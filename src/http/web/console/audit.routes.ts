@@ -10,6 +10,7 @@ import { actionForm } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
 import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import type { Place } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { timeOf } from './format.ts'
 
@@ -26,6 +27,7 @@ const Query = {
   to: Day,
   cursor: Type.Optional(Type.Unsafe<EventPlace>(Type.String({ format: 'cursor' }))),
 }
+type AuditQuery = Place<typeof Query>
 // Verification reads every event. The command line has all the time that it needs.
 const VERIFY_WITHIN_MS = 25_000
 
@@ -95,15 +97,6 @@ ${eventsCard(root, items, { emails, hidesTitle: true, empty: isFiltered ? noMatc
 
 async function* linesOf(pages: AsyncIterable<readonly StoredEvent[]>): AsyncIterable<string> {
   for await (const events of pages) yield events.map((event) => `${JSON.stringify(eventView(event))}\n`).join('')
-}
-
-type AuditQuery = {
-  readonly kind?: string | undefined
-  readonly actor?: string | undefined
-  readonly target?: string | undefined
-  readonly from?: string | undefined
-  readonly to?: string | undefined
-  readonly cursor?: EventPlace | undefined
 }
 
 /** The beginning of a day in UTC, such as `2026-01-31`; undefined for anything else. */

@@ -5,7 +5,6 @@ import { Type } from '../../validation/schema.ts'
 import { askedForm, badge, emptyState, mainCell, splitCard, tableCard } from '../site/elements/cards.ts'
 import { actionForm, type Form, formOf } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
-import type { Notice } from '../site/messages.ts'
 import { namePair, PERSON_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
@@ -22,7 +21,7 @@ const FIELDS = {
 }
 
 /** Invites people, who choose their own password, and shows who has not accepted yet. */
-export function consoleInvitationsRoutes({ get, post }: PageRoutes, { site, invitations }: PageParts): void {
+export function consoleInvitationsRoutes({ get, action }: PageRoutes, { site, invitations }: PageParts): void {
   // The link of an invitation opens an account page.
   if (!site.isEnabled.account) return
   const base = `${site.root}${PATH}`
@@ -38,30 +37,31 @@ export function consoleInvitationsRoutes({ get, post }: PageRoutes, { site, invi
 
   get('/users/invite', { handle: ({ actor }) => page(actor, formOf(CONSOLE_TEXTS, FIELDS)) })
 
-  post('/users/invite', {
+  action('/users/invite', {
     asksForPassword: { to: 'invite an admin', when: ({ body }) => body.role === 'admin' },
     fields: FIELDS,
-    retry: (form, { caller, origin }) => page({ caller, origin }, form),
-    async handle({ body, actor }) {
-      await invitations.create(actor, { email: body.email, firstName: body.first_name, lastName: body.last_name }, body.role ?? 'user')
-      return { to: PATH, notice: 'invitation-created' }
-    },
+    retry: (form, { actor }) => page(actor, form),
+    change: ({ actor, body: { email, first_name: firstName, last_name: lastName, role = 'user' } }) =>
+      invitations.create(actor, { email, firstName, lastName }, role),
+    to: PATH,
+    notice: 'invitation-created',
   })
 
-  action('resend', invitations.resend, 'invitation-resent')
-  action('withdraw', invitations.withdraw, 'invitation-withdrawn')
+  action('/users/invite/:id/resend', {
+    asksForPassword: false,
+    params: InvitationPath,
+    change: ({ actor, params }) => invitations.resend(actor, params.id),
+    to: PATH,
+    notice: 'invitation-resent',
+  })
 
-  /** A button that changes an invitation and leads back to the list. */
-  function action(name: string, change: (actor: Actor, id: number) => Promise<unknown>, notice: Notice): void {
-    post(`/users/invite/:id/${name}`, {
-      asksForPassword: false,
-      params: InvitationPath,
-      async handle({ params, actor }) {
-        await change(actor, params.id)
-        return { to: PATH, notice }
-      },
-    })
-  }
+  action('/users/invite/:id/withdraw', {
+    asksForPassword: false,
+    params: InvitationPath,
+    change: ({ actor, params }) => invitations.withdraw(actor, params.id),
+    to: PATH,
+    notice: 'invitation-withdrawn',
+  })
 
   function list(open: readonly Invitation[]): Html {
     const now = site.now()
@@ -96,8 +96,8 @@ function inviteCard(action: string, form: Form<keyof typeof FIELDS>): Html {
 ${form.problem}${form.field('email', { hasFocus: true })}
 ${namePair(form)}
 <div class="actions"><button class="primary">Send invitation</button></div>
-<details class="confirm"><summary>Invite as admin…</summary>
-<div class="form"><p>Invite this person as an admin? They can change and delete every account, also yours.</p><div class="actions"><button class="danger" name="role" value="admin">Invite as admin</button></div></div>
+<details class="confirm"><summary class="button danger">Invite as admin…</summary>
+<div class="form"><p>Invite this person as an admin? They can change and delete every account, also yours.</p><div class="actions"><button class="primary danger" name="role" value="admin">Invite as admin</button></div></div>
 </details>
 </form>`,
   })

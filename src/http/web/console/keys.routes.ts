@@ -9,6 +9,7 @@ import { badge, emptyState, keyBadge, keyPrefix, keyTimes, mainCell, tableCard }
 import { shortText } from '../site/elements/format.ts'
 import { partOf, queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import type { Place } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import { CONSOLE_TEXTS } from '../texts/texts.ts'
 
@@ -21,7 +22,6 @@ const Query = {
   q: Term,
   below: Type.Optional(Type.Integer({ minimum: 1 })),
 }
-type KeysQuery = { readonly q?: string; readonly below?: number | undefined }
 const STATES: Readonly<Record<FoundKeyState, Html>> = {
   live: badge('good', 'Active'),
   disabled: badge('bad', 'Disabled'),
@@ -49,7 +49,7 @@ export function consoleKeysRoutes({ get, post }: PageRoutes, { site, keyDirector
     handle: ({ body }) => ({ to: `/console/keys${queryText({ q: withoutSecrets(body.q ?? '') })}` }),
   })
 
-  async function page({ q = '', below }: KeysQuery, result?: Html): Promise<Page> {
+  async function page({ q = '', below }: Place<typeof Query>, result?: Html): Promise<Page> {
     const search = html`<form class="filters" role="search" method="post" action="${site.root}/console/keys/search">
 <div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${q}" placeholder="Key prefix, name or owner" autocomplete="off" spellcheck="false" maxlength="${SEARCH_TERM_MAX_LENGTH}"></div>
 <button>Search</button>

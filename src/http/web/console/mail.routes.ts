@@ -6,17 +6,17 @@ import { inputField } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
 import { laterPage, pagesFooter, partOf, queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
+import type { Place } from '../site/page-routes.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { CONSOLE_TEXTS } from '../texts/texts.ts'
-import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, type ShownStatus } from './deliveries.ts'
+import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, historyCard } from './deliveries.ts'
 import { ageOf, timeOf } from './format.ts'
-import { historyCard } from './mail-history.ts'
 
 const PAGE_SIZE = 10
 const HISTORY_SIZE = 8
 /** Which part of the outbox and of the mailbox is shown, or is to be shown again. */
-const MailPlace = {
+const Query = {
   status: DeliveryStatus,
   before: Type.Optional(Type.Integer({ minimum: 1 })),
   kept: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -24,13 +24,7 @@ const MailPlace = {
   past: Type.Optional(Type.Integer({ minimum: 1 })),
   to: Type.Optional(Type.String({ trimmed: true, maxLength: 254, default: '' })),
 }
-type Place = {
-  readonly status?: ShownStatus
-  readonly before?: number | undefined
-  readonly kept?: number | undefined
-  readonly past?: number | undefined
-  readonly to?: string | undefined
-}
+type MailPlace = Place<typeof Query>
 const MAX_OF_ADDRESS = 12
 const TEST_FIELDS = { address: { schema: Email, label: 'Email address', type: 'email' } } as const
 // A server that does not answer is given up after 30 seconds.
@@ -56,12 +50,12 @@ const FRAME_HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** The outbox: mails that wait, and mails that could not be delivered. For development, also every kept mail, as its reader would see it. */
-export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): void {
+export function consoleMailRoutes({ get, action }: PageRoutes, parts: PageParts): void {
   const { site, mailAdministration, keptMails, sendTestMail } = parts
   const { root } = site
 
   /** Everything that became of mails or, with an address, of those to it. */
-  async function history({ to = '', past }: Place): Promise<Html> {
+  async function history({ to = '', past }: MailPlace): Promise<Html> {
     const now = site.now()
     const search = html`<form class="filters" role="search" action="${root}/console/mail">
 <div class="field wide"><label for="to">Search the history</label><input id="to" name="to" type="search" value="${to}" autocomplete="off" spellcheck="false" placeholder="name@example.com"></div>
@@ -87,7 +81,7 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
   const mailPage = (content: Html): Page => ({ title: 'Mail', content, actions: sendTestMail && testForm(root) })
 
   get('/mail', {
-    query: MailPlace,
+    query: Query,
     async handle({ query }) {
       if (query.to) return mailPage(await history(query))
       const isFailedOnly = query.status === 'failed'
@@ -120,18 +114,17 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
   })
 
   for (const [name, done] of DELIVERY_ACTIONS)
-    post(`/mail/:mail_id/${name}`, {
+    action(`/mail/:mail_id/${name}`, {
       asksForPassword: false,
       params: { mail_id: Type.Integer() },
-      query: MailPlace,
-      handle: async ({ params, query, actor }) => ({
-        to: mailPath(query),
-        notice: (await mailAdministration[name](actor, params.mail_id)) ? `mail-${done}` : 'mail-gone',
-      }),
+      query: Query,
+      change: ({ actor, params }) => mailAdministration[name](actor, params.mail_id),
+      to: ({ query }) => mailPath(query),
+      notice: (isDone) => (isDone ? `mail-${done}` : 'mail-gone'),
     })
 
   if (sendTestMail !== undefined)
-    post('/mail/test', {
+    action('/mail/test', {
       asksForPassword: false,
       deadlineMs: TEST_WITHIN_MS,
       fields: TEST_FIELDS,
@@ -140,19 +133,21 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
         content: html`${form.problem}<form class="form" method="post" action="${root}/console/mail/test">${form.field('address')}<div class="actions"><button class="primary">Send</button></div></form>`,
         back: { path: '/console/mail', text: 'Mail' },
       }),
-      async handle({ body, actor }) {
+      async change({ actor, body }) {
         const requestedAt = site.now()
         const result = await sendTestMail(body.address)
         await mailAdministration.recordTest(actor, body.address, requestedAt, result)
-        return { to: mailPath({ to: body.address }), notice: 'answer' in result ? 'test-sent' : 'test-failed' }
+        return result
       },
+      to: ({ body }) => mailPath({ to: body.address }),
+      notice: (result) => ('answer' in result ? 'test-sent' : 'test-failed'),
     })
 
   if (keptMails === undefined) return
   get('/mail/kept/:mail_id', {
     asksForPassword: READING,
     params: KeptMailPath,
-    query: MailPlace,
+    query: Query,
     async handle({ params, query }) {
       const mail = await keptMails.find(params.mail_id)
       return mail === undefined ? { to: mailPath(query), notice: 'mail-gone' } : keptMailPage(site, mail, query)
@@ -172,7 +167,7 @@ export function consoleMailRoutes({ get, post }: PageRoutes, parts: PageParts): 
 }
 
 /** The kept mails, newest first, as a part of the page of the outbox. */
-async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined, shown: Place): Promise<Html | undefined> {
+async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined, shown: MailPlace): Promise<Html | undefined> {
   if (keptMails === undefined) return undefined
   const { mails, page, hasMore } = await keptMails.page(shown.kept ?? 1, PAGE_SIZE)
   return tableCard({
@@ -194,16 +189,16 @@ async function mailboxCard({ root, now }: Site, keptMails: KeptMails | undefined
   })
 }
 
-function mailPath(shown: Place): string {
+function mailPath(shown: MailPlace): string {
   return `/console/mail${placeText(shown)}`
 }
 
-function placeText({ status, before, kept, past, to }: Place): string {
+function placeText({ status, before, kept, past, to }: MailPlace): string {
   return queryText({ status, before, kept: laterPage(kept), past, to })
 }
 
 function testForm(root: string): Html {
-  return html`<details class="confirm calm"><summary>Send a test mail…</summary>
+  return html`<details class="confirm"><summary class="button">Send a test mail…</summary>
 <form class="form" method="post" action="${root}/console/mail/test">${inputField({ name: 'address', ...TEST_FIELDS.address })}<button class="primary">Send a test mail</button></form>
 </details>`
 }
@@ -214,7 +209,7 @@ function withNewTabs(mail: string): string {
   return `${doctype}<base target="_blank">${mail.slice(doctype.length)}`
 }
 
-function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail, shown: Place): Page {
+function keptMailPage({ root }: Site, { id, to, subject, text, links, at }: KeptMail, shown: MailPlace): Page {
   const content = html`<section class="card" aria-label="Mail"><dl class="facts">
 <dt>To</dt><dd>${to}</dd>
 <dt>Written</dt><dd>${timeOf(at)}</dd>

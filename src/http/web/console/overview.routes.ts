@@ -5,11 +5,12 @@ import type { UserStatus } from '../../../model/user.ts'
 import { type Html, html } from '../../../shared/html.ts'
 import { within } from '../../../shared/within.ts'
 import { badge, emptyState, mainCell, tableCard } from '../site/elements/cards.ts'
-import { barChart } from '../site/elements/charts.ts'
+import { dailyChart } from '../site/elements/charts.ts'
 import { shortText } from '../site/elements/format.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Site } from '../site/site.ts'
-import { ageOf, numberOf } from './format.ts'
+import { CONSOLE_TEXTS } from '../texts/texts.ts'
+import { ageOf, dateText, numberOf } from './format.ts'
 import { STATUSES } from './users.routes.ts'
 
 const TILES: readonly (readonly [UserStatus | 'all', string])[] = [['all', 'Users'], ...STATUSES]
@@ -44,7 +45,7 @@ ${checksCard(checks, site.now())}`
 /** Says when the users were counted, unless that was a moment ago. */
 export function userCounts({ root, now }: Pick<Site, 'root' | 'now'>, counted: CountedUsers | undefined): Html {
   const tile = ([status, text]: (typeof TILES)[number]) =>
-    html`<a class="tile" href="${root}/console/users${status === 'all' ? '' : `?status=${status}`}"><span class="quiet">${text}</span><strong>${counted === undefined ? '…' : numberOf(counted.counts[status])}</strong></a>`
+    html`<a class="card tile" href="${root}/console/users${status === 'all' ? '' : `?status=${status}`}"><span class="quiet">${text}</span><strong>${counted === undefined ? '…' : numberOf(counted.counts[status])}</strong></a>`
   const age = counted && now() - counted.at >= OLD_MS ? html`\n<p class="hint">Counted ${ageOf(counted.at, now())}.</p>` : undefined
   return html`<div class="tiles">${TILES.map(tile)}</div>${age}`
 }
@@ -55,8 +56,14 @@ export function growth(counted: CountedUsers | undefined): Html {
 ${emptyState('The users are being counted', 'Reload this page in a moment.')}</section>`
   const { perDay } = counted.counts
   const sum = (days: number) => perDay.slice(-days).reduce((total, { count }) => total + count, 0)
-  return html`<section class="card wide" aria-labelledby="growth"><header><h2 id="growth">New users</h2><span class="quiet">${numberOf(sum(7))} in 7 days, ${numberOf(sum(perDay.length))} in ${perDay.length} days</span></header>
-${barChart({ label: 'New users on each day', unit: 'new users', bars: perDay.map(({ startsAt, count }) => ({ at: startsAt, value: count })) })}
+  const days = perDay.map(({ startsAt: at, count }) => ({
+    at,
+    parts: [count],
+    title: `${dateText(at)}: ${numberOf(count)} new users`,
+  }))
+  const summary = `${numberOf(sum(7))} in 7 days, ${numberOf(sum(perDay.length))} in ${perDay.length} days`
+  return html`<section class="card wide" aria-labelledby="growth"><header><h2 id="growth">New users</h2><span class="quiet">${summary}</span></header>
+${dailyChart(CONSOLE_TEXTS, { id: 'growth', label: 'New users on each day', summary, heads: ['Day', 'Number'], days })}
 </section>`
 }
 

@@ -110,14 +110,19 @@ function hoursOf(periods: readonly ActivityPeriod[]) {
 function graphCard(graph: Graph, periods: readonly ActivityPeriod[], hours: readonly Hour[], day: Activity): Html {
   const { id, title, columns } = graph
   const layers = graph.layers.map(({ kind, value }) => ({ kind, values: periods.map(value) }))
-  const summary = graph.summary(day)
-  const highest = graph.highest(Math.max(...layers.flatMap(({ values }) => values)))
-  const startsAt = periods[0]?.startsAt ?? 0
-  return html`<section class="card" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2><span class="quiet">${summary}; ${highest}</span></header>
-${timeChart({ id, title: `${title} of the last 24 hours`, summary: `${summary}; ${highest}`, startsAt, scale: graph.scale ?? countOf, layers })}
-<details class="numbers"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${title} by hour"><table aria-labelledby="${id}"><thead><tr><th scope="col">Hour from</th>${columns.map(([head]) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>
-${hours.toReversed().map((hour) => html`<tr><td>${momentText(hour.startsAt)}</td>${columns.map(([head, text]) => html`<td data-label="${head}">${text(hour.activity)}</td>`)}</tr>`)}
-</tbody></table></div></details></section>`
+  const summary = `${graph.summary(day)}; ${graph.highest(Math.max(...layers.flatMap(({ values }) => values)))}`
+  const chart = timeChart({
+    id,
+    label: `${title} of the last 24 hours`,
+    summary,
+    startsAt: periods[0]?.startsAt ?? 0,
+    scale: graph.scale ?? countOf,
+    layers,
+    heads: ['Hour from', ...columns.map(([head]) => head)],
+    rows: hours.toReversed().map((hour) => [momentText(hour.startsAt), ...columns.map(([, text]) => text(hour.activity))]),
+  })
+  return html`<section class="card" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2><span class="quiet">${summary}</span></header>
+${chart}</section>`
 }
 
 /** Half of an odd number has one decimal. */

@@ -1,5 +1,6 @@
 import type { Plan } from '../../../domain/values/plans.ts'
 import type { ApiKey } from '../../../model/api-key.ts'
+import type { JsonObject } from '../../../model/entity.ts'
 import type { StoredEvent } from '../../../model/event.ts'
 import type { Factors } from '../../../model/factor.ts'
 import type { ShownMail } from '../../../model/mail.ts'
@@ -11,16 +12,15 @@ import { counted } from '../../../shared/text.ts'
 import { Type } from '../../validation/schema.ts'
 import { askedForm, badge, deletionCard, emptyState, fact, keyCells, sessionCells, splitCard, tableCard } from '../site/elements/cards.ts'
 import { useCard } from '../site/elements/charts.ts'
-import { actionForm, type Form, selectField } from '../site/elements/fields.ts'
+import { actionForm, type Form, formOf, inputField } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
 import { type ListPage, laterPage, pagesFooter, queryText, stepsFooter } from '../site/elements/paging.ts'
 import type { Page } from '../site/shell.ts'
 import type { Site } from '../site/site.ts'
 import { CONSOLE_TEXTS } from '../texts/texts.ts'
 import { eventsCard } from './audit.routes.ts'
+import { historyCard } from './deliveries.ts'
 import { ageOf, limitsText, NEVER, timeOf } from './format.ts'
-import { historyCard } from './mail-history.ts'
-import { type DataForm, dataCard } from './user-data.ts'
 import { badgesOf } from './users.routes.ts'
 
 const NO_MAIL = emptyState('No mail in the last 30 days', 'Emails to this address appear here when they are requested.')
@@ -230,8 +230,46 @@ function planCard(action: string, plan: Plan, names: readonly string[], retried?
     title: 'Plan',
     text: `All API keys of this account together may make ${limitsText(plan.limits)}.`,
     content: html`<form class="form" method="post" action="${action}">
-${retried?.problem}${selectField({ name: 'plan', label: 'Plan', choices: names.map((one) => [one, one] as const), chosen: plan.name })}
+${retried?.problem}${inputField({ name: 'plan', label: 'Plan', choices: names.map((one) => [one, one] as const), value: plan.name })}
 <div class="actions"><button>Change plan</button></div>
 </form>`,
   })
+}
+
+// Longer texts do not fit into a form. Only the object that they describe has a limit.
+const JSON_TEXT = Type.Unsafe<JsonObject>(Type.String({ format: 'json', maxLength: 65_536 }))
+const FIELD = { schema: Type.Optional(JSON_TEXT), rows: 4 } as const
+
+/** One form for each object, so that the largest ones can be sent. */
+export const DATA_FIELDS = {
+  profile: { ...FIELD, label: 'Profile', hint: 'The user can change it too.' },
+  app: { ...FIELD, label: 'App', hint: 'Only admins can change it.' },
+}
+type DataForm = Form<keyof typeof DATA_FIELDS>
+
+/** What the product keeps about the account. `retried` is a form that was refused. */
+function dataCard(action: string, data: UserData, retried?: DataForm): Html {
+  const empty = formOf(CONSOLE_TEXTS, DATA_FIELDS)
+  const form = (name: keyof UserData) => {
+    const { problem, field } = retried?.values[name] === undefined ? empty : retried
+    return html`<form class="form" method="post" action="${action}">
+${problem}${field(name, { value: textOf(data[name]) })}
+<div class="actions"><button>Save</button></div>
+</form>`
+  }
+  return splitCard({
+    id: 'data',
+    title: 'Data of the product',
+    text: 'JSON objects that your product reads with this account. Saving replaces the whole object.',
+    content: html`<div class="form">${form('profile')}${form('app')}</div>`,
+  })
+}
+
+// A form triples most characters, and sends a line break as six.
+const MAX_INDENTED_BYTES = 8192
+
+/** In lines, unless the form would then be too large to be sent. */
+function textOf(object: JsonObject): string {
+  const text = JSON.stringify(object, null, 2)
+  return Buffer.byteLength(text) > MAX_INDENTED_BYTES ? JSON.stringify(object) : text
 }

@@ -3,7 +3,7 @@ import type { User } from '../../../model/user.ts'
 import { html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { splitCard } from '../site/elements/cards.ts'
-import { type Form, formOf, selectField } from '../site/elements/fields.ts'
+import { type Form, formOf } from '../site/elements/fields.ts'
 import { namePair, PERSON_FIELDS } from '../site/new-account.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
@@ -11,17 +11,21 @@ import type { Site } from '../site/site.ts'
 import { CONSOLE_TEXTS } from '../texts/texts.ts'
 
 const UserPath = { user_id: Type.Integer() }
-const FIELDS = { ...PERSON_FIELDS, verified: { schema: Type.Enum(['yes', 'no']) } }
+const VERIFIED: readonly (readonly [value: string, text: string])[] = [
+  ['yes', 'Yes'],
+  ['no', 'No'],
+]
+const FIELDS = { ...PERSON_FIELDS, verified: { schema: Type.Enum(VERIFIED.map(([value]) => value)), label: 'Verified', choices: VERIFIED } }
 type EditForm = Form<keyof typeof FIELDS>
 
 /** The names, the address and the verification of an account. */
-export function consoleUserEditRoutes({ get, post }: PageRoutes, { site, userAdministration }: PageParts): void {
+export function consoleUserEditRoutes({ get, action }: PageRoutes, { site, userAdministration }: PageParts): void {
   get('/users/:user_id/edit', {
     params: UserPath,
     handle: async ({ params }) => editPage(site, await userAdministration.find(params.user_id), formOf(CONSOLE_TEXTS, FIELDS)),
   })
 
-  post('/users/:user_id/edit', {
+  action('/users/:user_id/edit', {
     // A verified admin with another address is an admin of somebody else.
     asksForPassword: {
       to: 'edit this admin',
@@ -30,11 +34,12 @@ export function consoleUserEditRoutes({ get, post }: PageRoutes, { site, userAdm
     params: UserPath,
     fields: FIELDS,
     retry: async (form, request) => editPage(site, await userAdministration.find(idOf(request)), form),
-    async handle({ params, body, actor }) {
+    change({ actor, params, body }) {
       const edited = { email: body.email, firstName: body.first_name, lastName: body.last_name, verified: body.verified === 'yes' }
-      const isChanged = await userAdministration.edit(actor, params.user_id, edited)
-      return { to: `/console/users/${params.user_id}`, notice: isChanged ? 'user-saved' : 'user-unchanged' }
+      return userAdministration.edit(actor, params.user_id, edited)
     },
+    to: ({ params }) => `/console/users/${params.user_id}`,
+    notice: (isChanged) => (isChanged ? 'user-saved' : 'user-unchanged'),
   })
 }
 
@@ -51,15 +56,7 @@ function editPage({ root }: Site, user: User, form: EditForm): Page {
     content: html`<form class="form" method="post" action="${base}/edit">
 ${form.problem}${namePair(form, { first_name: { value: user.firstName }, last_name: { value: user.lastName } })}
 ${form.field('email', { value: user.email })}
-${selectField({
-  name: 'verified',
-  label: 'Verified',
-  choices: [
-    ['yes', 'Yes'],
-    ['no', 'No'],
-  ],
-  chosen: form.values['verified'] ?? (user.verified ? 'yes' : 'no'),
-})}
+${form.field('verified', { value: user.verified ? 'yes' : 'no' })}
 <div class="actions"><button class="primary">Save</button><a class="button" href="${base}">Cancel</a></div>
 </form>`,
   })

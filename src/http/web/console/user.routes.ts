@@ -9,8 +9,7 @@ import type { Notice } from '../site/messages.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
 import type { Page } from '../site/shell.ts'
 import { idsIn } from './audit.routes.ts'
-import { PLAN_FIELDS, type RefusedForms, type Shown, userPage, userPath } from './user-cards.ts'
-import { DATA_FIELDS } from './user-data.ts'
+import { DATA_FIELDS, PLAN_FIELDS, type RefusedForms, type Shown, userPage, userPath } from './user-cards.ts'
 
 const UserPath = { user_id: Type.Integer() }
 const KeyPath = { ...UserPath, key_id: Type.String({ format: 'uuid' }) }
@@ -23,14 +22,14 @@ const USE_DAYS = 30
 const MAX_MAILS_SHOWN = 3
 
 type Question = PasswordQuestion<{ readonly params: { readonly user_id: number } }>
-type Action<Args extends readonly unknown[]> = {
-  readonly notice: Notice
-  readonly asksForPassword?: Question | false
-  readonly change: (...args: Args) => Promise<unknown>
-}
+type Change = (actor: Actor, userId: number) => Promise<unknown>
+
+const toUser = ({ params }: { readonly params: { readonly user_id: number } }) => `/console/users/${params.user_id}`
+const toLists = ({ params, query }: { readonly params: { readonly user_id: number }; readonly query: Shown }) =>
+  userPath(params.user_id, query)
 
 /** One account, and everything that an admin may do with it. */
-export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): void {
+export function consoleUserRoutes({ get, action }: PageRoutes, parts: PageParts): void {
   const { site, userDirectory, userAdministration, productData, sessions, apiKeys, audit, secondFactor, mailAdministration, plans, usage } =
     parts
 
@@ -58,8 +57,8 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
   }
 
   /** The page with a form that was refused. The path may be invalid too. */
-  function showAgain({ caller, origin, params }: FastifyRequest, refused: RefusedForms): Promise<Page> {
-    return show({ caller, origin }, Number((params as { user_id: unknown }).user_id) || 0, {}, refused)
+  function showAgain({ actor, params }: FastifyRequest, refused: RefusedForms): Promise<Page> {
+    return show(actor, Number((params as { user_id: unknown }).user_id) || 0, {}, refused)
   }
 
   get('/users/:user_id', {
@@ -69,106 +68,98 @@ export function consoleUserRoutes({ get, post }: PageRoutes, parts: PageParts): 
   })
 
   if (plans !== undefined)
-    post('/users/:user_id/plan', {
+    action('/users/:user_id/plan', {
       asksForPassword: false,
       params: UserPath,
       fields: PLAN_FIELDS,
       retry: (plan, request) => showAgain(request, { plan }),
-      async handle({ params, body, actor }) {
-        await plans.set(actor, params.user_id, body.plan)
-        return { to: `/console/users/${params.user_id}`, notice: 'plan-changed' }
-      },
+      change: ({ actor, params, body }) => plans.set(actor, params.user_id, body.plan),
+      to: toUser,
+      notice: 'plan-changed',
     })
 
-  post('/users/:user_id/data', {
+  action('/users/:user_id/data', {
     asksForPassword: false,
     params: UserPath,
     fields: DATA_FIELDS,
     retry: (data, request) => showAgain(request, { data }),
-    async handle({ params, body, actor }) {
-      await productData.replace(actor, params.user_id, body)
-      return { to: `/console/users/${params.user_id}`, notice: 'data-saved' }
-    },
+    change: ({ actor, params, body }) => productData.replace(actor, params.user_id, body),
+    to: toUser,
+    notice: 'data-saved',
   })
 
-  const { verify, ban, unban, makeAdmin, revokeAdmin, sendPasswordReset } = userAdministration
   // An account of an admin that works again is one admin more.
   const when: Question['when'] = async ({ params }) => (await userAdministration.find(params.user_id)).role === 'admin'
-  action('verify', { change: verify, notice: 'user-verified', asksForPassword: { to: 'verify this admin', when } })
-  action('ban', { change: ban, notice: 'user-banned' })
-  action('unban', { change: unban, notice: 'user-unbanned', asksForPassword: { to: 'unban this admin', when } })
-  action('make-admin', { change: makeAdmin, notice: 'user-promoted', asksForPassword: { to: 'make this user an admin' } })
-  action('revoke-admin', { change: revokeAdmin, notice: 'user-demoted', asksForPassword: { to: 'remove the admin role of this user' } })
-  action('send-reset', { change: sendPasswordReset, notice: 'reset-sent' })
-  action('reset-second-factor', {
-    change: secondFactor.reset,
-    notice: 'factor-reset',
-    asksForPassword: { to: 'reset the second factor of this user' },
-  })
-  post('/users/:user_id/delete', {
+  const { verify, ban, unban, makeAdmin, revokeAdmin, sendPasswordReset } = userAdministration
+  userAction('verify', verify, 'user-verified', { to: 'verify this admin', when })
+  userAction('ban', ban, 'user-banned')
+  userAction('unban', unban, 'user-unbanned', { to: 'unban this admin', when })
+  userAction('make-admin', makeAdmin, 'user-promoted', { to: 'make this user an admin' })
+  userAction('revoke-admin', revokeAdmin, 'user-demoted', { to: 'remove the admin role of this user' })
+  userAction('send-reset', sendPasswordReset, 'reset-sent')
+  userAction('reset-second-factor', secondFactor.reset, 'factor-reset', { to: 'reset the second factor of this user' })
+
+  function userAction(name: string, change: Change, notice: Notice, asksForPassword: Question | false = false): void {
+    action(`/users/:user_id/${name}`, {
+      asksForPassword,
+      params: UserPath,
+      change: ({ actor, params }) => change(actor, params.user_id),
+      to: toUser,
+      notice,
+    })
+  }
+
+  action('/users/:user_id/delete', {
     asksForPassword: { to: 'delete this user' },
     params: UserPath,
-    async handle({ params, actor }) {
-      await userAdministration.remove(actor, params.user_id)
-      return { to: '/console/users', notice: 'user-deleted' }
-    },
+    change: ({ actor, params }) => userAdministration.remove(actor, params.user_id),
+    to: '/console/users',
+    notice: 'user-deleted',
   })
 
-  post('/users/:user_id/sessions/end-all', {
+  action('/users/:user_id/sessions/end-all', {
     asksForPassword: false,
     params: UserPath,
-    async handle({ params, actor }) {
-      const count = await sessions.revokeAll(actor, params.user_id)
-      return { to: `/console/users/${params.user_id}`, notice: count > 0 ? 'user-sessions-ended' : 'user-has-no-sessions' }
-    },
+    change: ({ actor, params }) => sessions.revokeAll(actor, params.user_id),
+    to: toUser,
+    notice: (count) => (count > 0 ? 'user-sessions-ended' : 'user-has-no-sessions'),
   })
 
   // The buttons of the lists lead back to the pages of the lists that were shown.
-  post('/users/:user_id/sessions/:session_id/revoke', {
+  action('/users/:user_id/sessions/:session_id/revoke', {
     asksForPassword: false,
     params: { ...UserPath, session_id: Type.String() },
     query: Query,
-    async handle({ params, query, actor }) {
-      await sessions.revoke(actor, params.user_id, params.session_id)
-      return { to: userPath(params.user_id, query), notice: 'session-revoked' }
-    },
+    change: ({ actor, params }) => sessions.revoke(actor, params.user_id, params.session_id),
+    to: toLists,
+    notice: 'session-revoked',
   })
-  keyAction('disable', {
-    change: (actor, userId, keyId) => apiKeys.edit(actor, userId, keyId, { isActive: false }),
+
+  action('/users/:user_id/keys/:key_id/disable', {
+    asksForPassword: false,
+    params: KeyPath,
+    query: Query,
+    change: ({ actor, params }) => apiKeys.edit(actor, params.user_id, params.key_id, { isActive: false }),
+    to: toLists,
     notice: 'key-disabled',
   })
-  keyAction('enable', {
-    change: (actor, userId, keyId) => apiKeys.edit(actor, userId, keyId, { isActive: true }),
-    notice: 'key-enabled',
+
+  action('/users/:user_id/keys/:key_id/enable', {
     // A key of an admin may change every account.
     asksForPassword: { to: 'enable this key of an admin', when },
+    params: KeyPath,
+    query: Query,
+    change: ({ actor, params }) => apiKeys.edit(actor, params.user_id, params.key_id, { isActive: true }),
+    to: toLists,
+    notice: 'key-enabled',
   })
-  keyAction('delete', { change: apiKeys.remove, notice: 'key-deleted' })
 
-  function keyAction(
-    name: string,
-    { change, notice, asksForPassword = false }: Action<[actor: Actor, userId: number, keyId: string]>,
-  ): void {
-    post(`/users/:user_id/keys/:key_id/${name}`, {
-      asksForPassword,
-      params: KeyPath,
-      query: Query,
-      async handle({ params, query, actor }) {
-        await change(actor, params.user_id, params.key_id)
-        return { to: userPath(params.user_id, query), notice }
-      },
-    })
-  }
-
-  /** A button that changes the account and leads back to its page. */
-  function action(name: string, { change, notice, asksForPassword = false }: Action<[actor: Actor, userId: number]>): void {
-    post(`/users/:user_id/${name}`, {
-      asksForPassword,
-      params: UserPath,
-      async handle({ params, actor }) {
-        await change(actor, params.user_id)
-        return { to: `/console/users/${params.user_id}`, notice }
-      },
-    })
-  }
+  action('/users/:user_id/keys/:key_id/delete', {
+    asksForPassword: false,
+    params: KeyPath,
+    query: Query,
+    change: ({ actor, params }) => apiKeys.remove(actor, params.user_id, params.key_id),
+    to: toLists,
+    notice: 'key-deleted',
+  })
 }

@@ -6,7 +6,7 @@ import type { ListedUser, User, UserPage, UserPlace, UserSort, UserStatus } from
 import { type Html, html } from '../../../shared/html.ts'
 import { Type } from '../../validation/schema.ts'
 import { badge, emptyState, mainCell, type SortLink, splitCard, tableCard, tabs } from '../site/elements/cards.ts'
-import { selectField } from '../site/elements/fields.ts'
+import { inputField } from '../site/elements/fields.ts'
 import { shortText } from '../site/elements/format.ts'
 import { queryText, stepLink, stepsFooter } from '../site/elements/paging.ts'
 import { NEW_ACCOUNT_FIELDS, namePair, PERSON_FIELDS, registrantOf } from '../site/new-account.ts'
@@ -35,7 +35,7 @@ function usersPage(site: Site, query: UsersQuery, { users, previous, next, stopp
   const list = (place: UserPlace) => `${root}/console/users${textOf(query, place)}`
   const content = html`<form class="filters" role="search" method="post" action="${root}/console/users">
 <div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${query.q}" placeholder="Names, email, user ID or key prefix" autocomplete="off"></div>
-${selectField({ name: 'sort', label: 'Sort by', choices: SORTS, chosen: query.sort })}
+${inputField({ name: 'sort', label: 'Sort by', choices: SORTS, value: query.sort })}
 ${query.status && html`<input type="hidden" name="status" value="${query.status}">`}
 <button>Search</button>
 </form>

@@ -4,7 +4,8 @@ import { emptyState, mainCell } from '../site/elements/cards.ts'
 import { actionForm } from '../site/elements/fields.ts'
 import { queryText } from '../site/elements/paging.ts'
 import type { PageParts, PageRoutes } from '../site/page-parts.ts'
-import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus, type ShownStatus } from './deliveries.ts'
+import type { Place } from '../site/page-routes.ts'
+import { attemptCells, DELIVERY_ACTIONS, DeliveryStatus, deliveriesCard, deliveryStatus } from './deliveries.ts'
 import { ageOf, timeOf } from './format.ts'
 
 const PAGE_SIZE = 25
@@ -18,7 +19,7 @@ const NOTHING = emptyState(
 const OFF = html`<p class="notice" role="status">Webhooks are off: WEBHOOK_URL is not set, so nothing is sent. Events of this time are not sent later.</p>\n`
 
 /** Webhooks that wait, and webhooks that could not be delivered. */
-export function consoleWebhooksRoutes({ get, post }: PageRoutes, { site, webhooks }: PageParts): void {
+export function consoleWebhooksRoutes({ get, action }: PageRoutes, { site, webhooks }: PageParts): void {
   const { root } = site
 
   get('/webhooks', {
@@ -62,32 +63,27 @@ ${actionForm(`${root}/console/webhooks/resume`, 'Resume')}\n`
   }
 
   for (const [name, done] of DELIVERY_ACTIONS)
-    post(`/webhooks/:webhook_id/${name}`, {
+    action(`/webhooks/:webhook_id/${name}`, {
       asksForPassword: false,
       params: { webhook_id: Type.Integer() },
       query: Query,
-      handle: async ({ params, query, actor }) => ({
-        to: listPath(query),
-        notice: (await webhooks[name](actor, params.webhook_id)) ? `webhook-${done}` : 'webhook-gone',
-      }),
+      change: ({ actor, params }) => webhooks[name](actor, params.webhook_id),
+      to: ({ query }) => listPath(query),
+      notice: (isDone) => (isDone ? `webhook-${done}` : 'webhook-gone'),
     })
 
-  post('/webhooks/resume', {
+  action('/webhooks/resume', {
     asksForPassword: false,
-    async handle({ actor }) {
-      await webhooks.resume(actor)
-      return { to: '/console/webhooks', notice: 'webhooks-resumed' }
-    },
+    change: ({ actor }) => webhooks.resume(actor),
+    to: '/console/webhooks',
+    notice: 'webhooks-resumed',
   })
 }
 
-/** Which part of the list is shown. */
-type Place = { readonly status?: ShownStatus; readonly after?: number | undefined }
-
-function listPath(shown: Place): string {
+function listPath(shown: Place<typeof Query>): string {
   return `/console/webhooks${placeText(shown)}`
 }
 
-function placeText({ status, after }: Place): string {
+function placeText({ status, after }: Place<typeof Query>): string {
   return queryText({ status, after: after === 0 ? undefined : after })
 }

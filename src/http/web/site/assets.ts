@@ -125,14 +125,13 @@ export function assetRoutes(app: App, assets: Readonly<Record<string, VersionedA
     app.get(`/${path}`, { config, schema: { hide: true, response } }, (request, reply) => sendAsset(request, reply, asset))
 }
 
-/** The brand colour in place of the built-in one. Hovering moves away from the colour of the text on it, so that it stays readable. */
+/** The brand colour in place of the built-in one. A pressed button moves away from the colour of its text, which stays readable. */
 function brandStyle({ colors }: Brand): string {
   if (colors === undefined) return ''
   const variables = ({ fill, onFill, text }: SchemeColors) => `:root{--brand:${fill};--on-brand:${onFill};--accent:${text}}`
-  const hover = ({ fill, onFill }: SchemeColors) =>
-    `button.primary:hover,.button.primary:hover{background:color-mix(in oklab,${fill} 88%,${onFill === '#ffffff' ? 'black' : 'white'})}`
-  const dark = variables(colors.dark) + hover(colors.dark)
-  return `${variables(colors.light)}${hover(colors.light)}@media (prefers-color-scheme:dark){${dark}}`
+  const shade = ({ onFill }: SchemeColors) => `:root{--shade:${onFill === '#ffffff' ? 'black' : 'white'}}`
+  const dark = variables(colors.dark) + shade(colors.dark)
+  return `${variables(colors.light)}${shade(colors.light)}@media (prefers-color-scheme:dark){${dark}}`
 }
 
 function readSource(name: string): string {

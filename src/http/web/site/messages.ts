@@ -8,12 +8,12 @@ export function messageOf({ detail }: Answer): string {
 }
 
 /** The message of an answer, for a person. It depends on the code of the answer, and never on its text. */
-export function personalMessage({ refusals, errors }: Texts, answer: Answer): string {
+export function personalMessage({ refusals, errors, publicErrors }: Texts, answer: Answer): string {
   const { code, status } = answer
   if (status === 429) return waitMessage(errors, Number(answer.headers['retry-after']))
   if (code === 'body_too_large') return errors.tooLarge
   const texts: Readonly<Partial<Record<ErrorCode, string>>> = refusals
-  return texts[code] ?? (status >= 500 ? errors.failed : errors.other(messageOf(answer)))
+  return texts[code] ?? (status >= 500 ? publicErrors.failed.message : errors.other(messageOf(answer)))
 }
 
 function waitMessage({ waitMinutes, waitSeconds }: Texts['errors'], seconds: number): string {

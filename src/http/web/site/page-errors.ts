@@ -108,15 +108,17 @@ function signedOutPage({ root }: Site, { errors, buttons }: Texts, area: PageAre
   return { title: errors.signedOut, content, isLone: true }
 }
 
-const TITLES: Readonly<
-  Record<number, keyof Texts['errors'] & ('notAllowed' | 'notFound' | 'tooMuch' | 'invalid' | 'tooMany' | 'unavailable')>
-> = {
-  403: 'notAllowed',
-  404: 'notFound',
-  413: 'tooMuch',
-  422: 'invalid',
-  429: 'tooMany',
-  503: 'unavailable',
+/** The title of a page that shows an error. */
+function titleOf({ errors, publicErrors }: Texts, status: number): string {
+  const titles: Readonly<Record<number, string>> = {
+    403: errors.notAllowed,
+    404: errors.notFound,
+    413: errors.tooMuch,
+    422: errors.invalid,
+    429: errors.tooMany,
+    503: publicErrors.unavailable.title,
+  }
+  return titles[status] ?? (status >= 500 ? publicErrors.failed.title : errors.refused)
 }
 
 function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, request: FastifyRequest): Page {
@@ -134,8 +136,7 @@ function problemPage({ root, isEnabled }: Site, area: PageArea, answer: Answer, 
     : html`<a class="button" href="${root}${answer.code === 'second_factor_required' ? factorPath(area, '') : `/${area}/`}">${area === 'console' ? 'Go to the console' : navigation.toAccount}</a>`
   const requestId = status >= 500 ? html`\n<p class="hint">${errors.requestId(id)}</p>` : undefined
   const content = html`<div class="message"><p class="notice bad" role="alert">${message}</p>\n<p class="actions">${ways}</p>${requestId}</div>`
-  const title = TITLES[status] ?? (status >= 500 ? 'wrong' : 'refused')
-  return { title: errors[title], content }
+  return { title: titleOf(texts, status), content }
 }
 
 /** The message of an answer to a request without a form, which is invalid because of its address. */

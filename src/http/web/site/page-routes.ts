@@ -27,6 +27,9 @@ type Sent = { readonly isSent: true }
 type Schemas = Readonly<Record<string, TSchema>>
 type Values<Declared extends Schemas> = { readonly [Name in keyof Declared]: Static<Declared[Name]> }
 
+/** What a query may say, for the address of a page. */
+export type Place<Declared extends Schemas> = { readonly [Name in keyof Declared]?: Static<Declared[Name]> | undefined }
+
 /** A request, as the schemas of its page have parsed it. */
 export type PageRequest<Params extends Schemas, Query extends Schemas, Fields extends FormFields = FormFields> = {
   readonly params: Values<Params>
@@ -58,6 +61,17 @@ type PageRoute<Params extends Schemas, Query extends Schemas, Fields extends For
   readonly retry?: (form: Form<keyof Fields & string>, request: FastifyRequest) => Page | Promise<Page>
   readonly handle: Handle<Params, Query, Fields>
 }
+
+/** A form that changes something and leads to a page, which says so. */
+type ActionRoute<Params extends Schemas, Query extends Schemas, Fields extends FormFields, Result> = Omit<
+  PageRoute<Params, Query, Fields>,
+  'handle'
+> &
+  Required<Pick<PageRoute<Params, Query, Fields>, 'asksForPassword'>> & {
+    readonly change: (input: PageRequest<Params, Query, Fields>) => Promise<Result>
+    readonly to: string | ((input: PageRequest<Params, Query, Fields>) => string)
+    readonly notice: Notice | ((result: Result) => Notice)
+  }
 
 type Arrival = Form['values'] | (Redirect & { readonly isAtOnce: true })
 
@@ -151,6 +165,18 @@ export function createPageRoutes(app: App, { site, cookies }: { readonly site: S
       form: PageRoute<Params, Query, Fields> & Required<Pick<PageRoute<Params, Query, Fields>, 'asksForPassword'>>,
     ): void {
       add('POST', path, form)
+    },
+    action<Params extends Schemas, Query extends Schemas, Fields extends FormFields, Result>(
+      path: string,
+      { change, to, notice, ...route }: ActionRoute<Params, Query, Fields, Result>,
+    ): void {
+      add('POST', path, {
+        ...route,
+        async handle(input) {
+          const result = await change(input)
+          return { to: typeof to === 'string' ? to : to(input), notice: typeof notice === 'string' ? notice : notice(result) }
+        },
+      })
     },
     form<Query extends Schemas, Fields extends FormFields>(path: string, declared: FormPage<Query, Fields>): void {
       const { title, isLone, back, hasSecretAddress, action = path, query, arrive, show, submit, ...route } = declared

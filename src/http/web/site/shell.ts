@@ -138,7 +138,7 @@ function shellPage(site: Site, { area, url, user, texts }: Place, { title, conte
 <div class="shell">
 <header class="side">
 <a class="brand" href="${root}/${area}/">${logoOf(site)}${site.apiTitle}</a>
-${area === 'console' ? html`<details class="menu"><summary>Menu</summary></details>\n` : undefined}<nav aria-label="${area === 'console' ? 'Console' : navigation.label}"><ul>
+${area === 'console' ? html`<details class="menu"><summary class="button small">Menu</summary></details>\n` : undefined}<nav aria-label="${area === 'console' ? 'Console' : navigation.label}"><ul>
 ${entries.map(link)}
 </ul></nav>
 <div class="who"><p class="clip" title="${user.email}">${user.email}</p>

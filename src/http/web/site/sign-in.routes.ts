@@ -11,7 +11,7 @@ import { providerButtons } from './elements/providers.ts'
 import { arrivalOf, HAND_OFF_QUERY, productOrigin, ReturnTo, returnAddress } from './hand-off.ts'
 import type { PageParts, PageRoutes } from './page-parts.ts'
 import { CONFIRM_PATH } from './recent-password.ts'
-import { secondStepPage } from './second-step.routes.ts'
+import { secondStepPage } from './second-factor.routes.ts'
 import { Next, requestedPath, returnPath, type Site, withNext } from './site.ts'
 
 const FIELDS = {

@@ -5,9 +5,8 @@ import { type Html, html } from '../../../shared/html.ts'
 import type { PageArea } from '../../pipeline/declarations.ts'
 import { PAGE_SEGMENT } from '../../pipeline/reachability.ts'
 import { Type } from '../../validation/schema.ts'
-import type { Texts } from '../texts/texts.ts'
+import { createTextChoice, type Texts } from '../texts/texts.ts'
 import type { SiteAssets } from './assets.ts'
-import { createTextChoice } from './languages.ts'
 
 type SiteOptions = {
   readonly apiTitle: string

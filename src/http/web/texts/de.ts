@@ -1,6 +1,5 @@
 import { html } from '../../../shared/html.ts'
 import { createFormat } from '../site/elements/format.ts'
-import { createMessages } from './de.messages.ts'
 import type { Texts } from './en.ts'
 
 const format = createFormat('de', {
@@ -9,13 +8,13 @@ const format = createFormat('de', {
   requests: { one: '1 Anfrage', other: (count) => `${count} Anfragen` },
   per: { s: 'pro Sekunde', m: 'pro Minute', h: 'pro Stunde', d: 'pro Tag' },
 })
+const { plural } = format
 
 /** German, with "du". */
 export const de: Texts = {
   language: 'de',
   languageName: 'Deutsch',
   format,
-  ...createMessages(format),
 
   navigation: {
     skip: 'Zum Inhalt springen',
@@ -116,7 +115,6 @@ export const de: Texts = {
   signOut: { title: 'Möchtest du dich abmelden?', stay: 'Angemeldet bleiben' },
 
   register: {
-    title: 'Konto erstellen',
     hasAccount: (signIn) => html`Du hast schon ein Konto? ${signIn('Anmelden')}`,
     done: 'Dein Konto wurde erstellt.',
     mailSent: (email) =>
@@ -184,7 +182,6 @@ export const de: Texts = {
       'Dieser Dienst verlangt einen zweiten Faktor, und du hast dich nur mit deinem Passwort angemeldet. Gib einen Code ein, um fortzufahren.',
     passkeyRequired:
       'Dieser Dienst verlangt einen zweiten Faktor, und du hast dich nur mit deinem Passwort angemeldet. Verwende einen Passkey, um fortzufahren.',
-    setUpCodes: 'Codes aus einer App einrichten',
   },
 
   profile: {
@@ -225,12 +222,12 @@ export const de: Texts = {
     off: 'Aus',
     setUp: 'Codes einrichten',
     codesLeft: (count) =>
-      format.plural(count, {
+      plural(count, {
         one: 'Noch 1 Wiederherstellungscode. Damit meldest du dich einmal ohne dein Handy an.',
         other: `Noch ${count} Wiederherstellungscodes. Mit jedem meldest du dich einmal ohne dein Handy an.`,
       }),
     fewCodesLeft: (count) =>
-      format.plural(count, {
+      plural(count, {
         one: 'Noch 1 Wiederherstellungscode. Hol dir neue: Ohne Handy und ohne Wiederherstellungscodes kann dir nur ein Admin dieses Dienstes wieder Zugang geben.',
         other: `Noch ${count} Wiederherstellungscodes. Hol dir neue: Ohne Handy und ohne Wiederherstellungscodes kann dir nur ein Admin dieses Dienstes wieder Zugang geben.`,
       }),
@@ -382,5 +379,197 @@ export const de: Texts = {
     label: (days) => `Nutzung an jedem der letzten ${days} Tage`,
     numbers: 'Zahlen',
     heads: { day: 'Tag (UTC)', allowed: 'Zugelassen', limited: 'Über dem Limit' },
+  },
+
+  refusals: {
+    not_authenticated: 'Melde dich zuerst an.',
+    token_invalid: 'Dieser Link oder diese Sitzung gilt nicht mehr.',
+    token_expired: 'Dieser Link oder diese Sitzung ist abgelaufen.',
+    already_verified: 'Diese E-Mail-Adresse ist bereits bestätigt.',
+    key_invalid: 'Dieser API-Schlüssel ist ungültig.',
+    key_inactive: 'Dieser API-Schlüssel ist deaktiviert.',
+    key_expired: 'Dieser API-Schlüssel ist abgelaufen.',
+    not_permitted: 'Diese Anfrage wurde abgelehnt. Öffne die Seite erneut und wiederhole, was du tun wolltest.',
+    user_not_found: 'Diesen Benutzer gibt es nicht. Das Konto wurde vielleicht gelöscht.',
+    key_not_found: 'Diesen API-Schlüssel gibt es nicht. Er wurde vielleicht gelöscht.',
+    session_not_found: 'Diese Sitzung gibt es nicht. Sie wurde vielleicht beendet.',
+    email_taken: 'Es gibt schon ein Konto mit dieser E-Mail-Adresse.',
+    wrong_credentials: 'E-Mail-Adresse oder Passwort ist falsch.',
+    login_banned: 'Dieses Konto ist gesperrt.',
+    login_unverified:
+      'Bestätige deine E-Mail-Adresse, bevor du dich anmeldest. Öffne den Link in der E-Mail, die wir dir gesendet haben, oder fordere unten eine neue an.',
+    second_factor_required: 'Dafür ist ein zweiter Faktor nötig. Richte einen ein oder bestätige damit, dass du es bist.',
+    second_step: 'Gib den Code aus deiner App ein.',
+    confirmation_required: 'Bestätige, dass du es bist.',
+    invalid_code: 'Dieser Code ist falsch, abgelaufen oder schon verwendet.',
+    code_refused: 'Dieser Code ist falsch, abgelaufen oder schon verwendet.',
+    invalid_passkey: 'Dieser Passkey wurde nicht akzeptiert.',
+    passkey_refused: 'Dieser Passkey wurde nicht akzeptiert.',
+    invalid_challenge: 'Diese Anmeldung hat zu lange gedauert oder wurde zu oft versucht. Beginne von vorn.',
+    second_factor_on: 'Codes aus einer App sind schon eingeschaltet.',
+    second_factor_off: 'Codes aus einer App sind nicht eingeschaltet.',
+    too_many_passkeys: 'Dieses Konto hat zu viele Passkeys. Entferne einen, den du nicht mehr brauchst.',
+    invitation_not_found:
+      'Diese Einladung ist nicht mehr offen: Sie wurde angenommen, zurückgezogen oder durch eine neuere ersetzt, oder sie ist abgelaufen.',
+    provider_not_found: 'Dieser Anbieter ist nicht verbunden, oder dieser Dienst bietet ihn nicht an.',
+    provider_unavailable:
+      'Der Anbieter ist gerade nicht erreichbar. Warte einen Moment und versuche es noch einmal, oder melde dich auf andere Weise an.',
+    provider_refused: 'Die Anmeldung wurde abgebrochen, oder die Antwort des Anbieters konnte nicht akzeptiert werden.',
+    provider_without_email: 'Der Anbieter hat uns keine E-Mail-Adresse genannt. Erlaube es ihm oder melde dich auf andere Weise an.',
+    provider_taken:
+      'Dieses Konto beim Anbieter gehört hier zu einem anderen Konto, oder dein Konto ist schon mit einem anderen bei diesem Anbieter verbunden.',
+    sign_in_ended: 'Diese Anmeldung wurde in einem anderen Browser oder Tab begonnen, hat zu lange gedauert oder ist schon abgeschlossen.',
+    only_way_in:
+      'Auf andere Weise kannst du dich bei deinem Konto nicht anmelden. Lege zuerst ein Passwort fest oder füge einen Passkey hinzu.',
+    passkey_not_found: 'Diesen Passkey gibt es nicht. Er wurde vielleicht entfernt.',
+    ban_self: 'Du kannst dich nicht selbst sperren.',
+    last_admin: 'Der letzte Admin kann nicht gelöscht werden. Mach zuerst jemand anderen zum Admin.',
+    revoke_last_admin: 'Der letzte Admin bleibt Admin. Mach zuerst jemand anderen zum Admin.',
+    no_session: 'Es gibt keine Sitzung, die beendet werden könnte.',
+    too_many_keys: 'Dieses Konto hat zu viele API-Schlüssel. Lösche einen, den du nicht mehr brauchst.',
+    expiry_in_past: 'Das Ablaufdatum muss in der Zukunft liegen.',
+    unknown_scope: 'Diese Berechtigung gibt es nicht.',
+    unknown_plan: 'Diesen Tarif gibt es nicht.',
+    no_key: 'Nur ein API-Schlüssel kann sich selbst widerrufen.',
+    data_too_large: 'Das ist zu groß. Jedes Objekt darf als JSON höchstens 16.384 Byte groß sein.',
+    too_many_requests: 'Zu viele Anfragen. Warte einen Moment und versuche es noch einmal.',
+    limited: 'Zu viele Anfragen. Warte einen Moment und versuche es noch einmal.',
+    unavailable: 'Der Dienst kann gerade nicht antworten. Warte einen Moment und versuche es noch einmal.',
+  },
+  errors: {
+    waitSeconds: (count) =>
+      plural(count, {
+        one: 'Zu viele Versuche. Probiere es in 1 Sekunde noch einmal.',
+        other: `Zu viele Versuche. Probiere es in ${count} Sekunden noch einmal.`,
+      }),
+    waitMinutes: (count) =>
+      plural(count, {
+        one: 'Zu viele Versuche. Probiere es in 1 Minute noch einmal.',
+        other: `Zu viele Versuche. Probiere es in ${count} Minuten noch einmal.`,
+      }),
+    tooLarge: 'Das Formular ist zu groß zum Senden.',
+    other: () => 'Diese Angabe ist ungültig.',
+    badAddress: 'Die Adresse dieser Seite ist ungültig.',
+    badLink:
+      'Der Link, der dich hierher geführt hat, ist ungültig. Geh zurück und versuche es dort noch einmal. Hilft das nicht, wende dich an den Betreiber der Seite, von der du kommst.',
+    signedOut: 'Du bist abgemeldet',
+    sessionEnded: 'Deine Sitzung ist beendet, deshalb wurde nichts geändert.',
+    requestId: (id) => `Anfrage-ID: ${id}`,
+    oneField: 'Ein Feld muss korrigiert werden.',
+    someFields: 'Einige Felder müssen korrigiert werden.',
+    notAllowed: 'Nicht erlaubt',
+    notFound: 'Nicht gefunden',
+    tooMuch: 'Zu viel zum Senden',
+    invalid: 'Das lässt sich nicht verarbeiten',
+    tooMany: 'Zu viele Versuche',
+    refused: 'Das wurde abgelehnt',
+  },
+  issues: {
+    required: (label) => (label === undefined ? 'Diese Angabe fehlt' : `${label} ist erforderlich`),
+    email: 'Gib eine gültige E-Mail-Adresse ein, zum Beispiel name@example.com',
+    tooShort: (count, label = 'Diese Angabe') => `${label} muss mindestens ${count} Zeichen lang sein`,
+    tooLong: (count, label = 'Diese Angabe') => `${label} darf höchstens ${count} Zeichen lang sein`,
+    listedPassword: 'Dieses Passwort steht auf einer Liste gestohlener Passwörter',
+    forbiddenCharacter: 'Steuerzeichen sind nicht erlaubt',
+  },
+  notices: {
+    'signed-out': 'Du bist abgemeldet.',
+    'invitation-accepted': 'Dein Konto wurde erstellt, und du bist angemeldet.',
+    'profile-saved': 'Dein Name wurde gespeichert.',
+    'language-saved': 'Deine Sprache wurde gespeichert.',
+    'address-mailed': 'An die neue Adresse geht eine E-Mail mit einem Link. Sie gilt, sobald du den Link öffnest.',
+    'password-changed': 'Dein Passwort wurde geändert. Alle anderen Sitzungen sind beendet.',
+    'limit-saved': 'Das Limit des API-Schlüssels wurde gespeichert.',
+    'session-revoked': 'Die Sitzung ist beendet.',
+    'sessions-revoked': 'Alle anderen Sitzungen sind beendet.',
+    'key-disabled': 'Der API-Schlüssel ist deaktiviert.',
+    'key-enabled': 'Der API-Schlüssel ist aktiviert.',
+    'key-deleted': 'Der API-Schlüssel wurde gelöscht.',
+    'sign-in-ended': 'Diese Anmeldung hat zu lange gedauert oder wurde zu oft versucht. Beginne von vorn.',
+    'factor-required': 'Dieser Dienst verlangt einen zweiten Faktor. Richte Codes aus einer App oder einen Passkey ein, um fortzufahren.',
+    'codes-off': 'Codes aus einer App sind ausgeschaltet. Zum Anmelden genügt dein Passwort.',
+    'passkey-added': 'Der Passkey wurde hinzugefügt.',
+    'passkey-renamed': 'Der Passkey hat einen neuen Namen.',
+    'passkey-removed': 'Der Passkey wurde entfernt. Lösche ihn auch auf deinem Gerät.',
+    'provider-connected': 'Das Konto beim Anbieter ist verbunden. Du kannst dich damit anmelden.',
+    'provider-disconnected': 'Das Konto beim Anbieter ist nicht mehr verbunden.',
+    'connection-ended': 'Das Verbinden hat zu lange gedauert oder ist schon abgeschlossen. Beginne von vorn.',
+    'session-ended': 'Deine Sitzung ist beendet. Melde dich erneut an.',
+  },
+
+  publicErrors: {
+    notFound: {
+      title: 'Seite nicht gefunden',
+      message: 'Unter dieser Adresse gibt es keine Seite.',
+      advice: 'Prüfe die Adresse auf Tippfehler.',
+    },
+    unavailable: {
+      title: 'Vorübergehend nicht verfügbar',
+      message: 'Der Dienst kann gerade nicht antworten.',
+      advice: 'Warte einen Moment und lade die Seite dann neu.',
+    },
+    refused: {
+      title: 'Diese Anfrage wird nicht unterstützt',
+      message: 'Die Adresse gibt es, aber sie nimmt diese Art von Anfrage nicht an.',
+      advice: 'Geh zurück und versuche den Link noch einmal.',
+    },
+    failed: {
+      title: 'Etwas ist schiefgegangen',
+      message: 'Der Dienst konnte diese Anfrage nicht bearbeiten.',
+      advice: 'Versuche es später noch einmal. Bleibt das Problem bestehen, sende die Anfrage-ID unten an den Betreiber dieses Dienstes.',
+    },
+  },
+  links: {
+    close: 'Du kannst diese Seite schließen.',
+    expired: 'Dieser Link ist abgelaufen.',
+    invalid: 'Dieser Link wurde schon verwendet, durch einen neueren ersetzt oder ist unvollständig.',
+    gone: 'Das Konto zu diesem Link gibt es nicht mehr.',
+    expiredTitle: 'Dieser Link ist abgelaufen',
+    invalidTitle: 'Dieser Link funktioniert nicht',
+    goneTitle: 'Dieses Konto gibt es nicht mehr',
+    goneAdvice: 'Das Konto wurde gelöscht. Registriere dich neu, um ein anderes zu erstellen.',
+    verification: {
+      done: { title: 'Deine Adresse ist bestätigt', text: 'Du kannst dich jetzt anmelden.' },
+      again: { title: 'Deine Adresse ist bereits bestätigt', text: 'Du kannst dich anmelden.' },
+      expired: 'Bestätigungslinks gelten 24 Stunden. Fordere eine neue Bestätigungs-E-Mail an und öffne den Link darin.',
+      invalid: 'Öffne den vollständigen Link aus deiner neuesten Bestätigungs-E-Mail, oder fordere eine neue an.',
+    },
+    address: {
+      done: { title: 'Deine neue Adresse ist bestätigt', text: 'Melde dich ab jetzt damit an.' },
+      again: { title: 'Deine neue Adresse ist bereits bestätigt', text: 'Melde dich damit an.' },
+      advice:
+        'Jeder Link gilt 24 Stunden und funktioniert nur einmal. Ein neuer Link ersetzt ihn. Ändere die Adresse deines Kontos noch einmal, um einen neuen Link zu erhalten.',
+      takenTitle: 'Diese Adresse ist vergeben',
+      taken: 'Ein anderes Konto verwendet diese Adresse inzwischen. Melde dich bei diesem Konto an, oder wähle eine andere Adresse.',
+    },
+    reset: {
+      done: { title: 'Dein Passwort wurde geändert', text: 'Du kannst dich jetzt mit deinem neuen Passwort anmelden.' },
+      failed: 'Das Passwort lässt sich nicht zurücksetzen',
+      advice:
+        'Jeder Link gilt 30 Minuten und funktioniert nur einmal. Fordere eine neue E-Mail zum Zurücksetzen an und öffne den Link darin.',
+      limited: 'Öffne danach noch einmal den Link in der E-Mail.',
+      newPassword: 'Das neue Passwort',
+    },
+    provider: {
+      title: 'Du bist nicht angemeldet',
+      unreachable: 'Der Anbieter ist nicht erreichbar',
+      unknown: 'Diesen Anbieter gibt es nicht',
+      ended: 'Diese Anmeldung ist beendet',
+      banned: 'Dieses Konto ist gesperrt',
+      unverified: 'Bestätige zuerst deine Adresse',
+      advice: 'Beginne von vorn, oder melde dich auf andere Weise an.',
+      invalidAdvice: 'Du kannst dich auch auf andere Weise anmelden.',
+      bannedAdvice: 'Wende dich an den Betreiber dieses Dienstes.',
+      unverifiedAdvice: 'Öffne den Link in der Bestätigungs-E-Mail und melde dich dann erneut an.',
+      takenAdvice: 'Melde dich damit an, um zu sehen, zu welchem Konto es gehört, und trenne es zuerst dort.',
+    },
+  },
+
+  script: {
+    copied: 'Kopiert',
+    selected: 'Markiert',
+    noPasskeyUsed: 'Es wurde kein Passkey verwendet. Versuche es noch einmal.',
+    noPasskeyCreated: 'Es wurde kein Passkey erstellt. Versuche es noch einmal.',
+    hasPasskey: 'Dieses Gerät hat schon einen Passkey für dein Konto.',
   },
 }

@@ -1,7 +1,6 @@
 import { html } from '../../../shared/html.ts'
 import { createFormat } from '../site/elements/format.ts'
 import type { Texts } from './en.ts'
-import { createMessages } from './es.messages.ts'
 
 const format = createFormat('es', {
   justNow: 'ahora mismo',
@@ -9,13 +8,13 @@ const format = createFormat('es', {
   requests: { one: '1 petición', other: (count) => `${count} peticiones` },
   per: { s: 'por segundo', m: 'por minuto', h: 'por hora', d: 'por día' },
 })
+const { plural } = format
 
 /** Spanish, with "tú". */
 export const es: Texts = {
   language: 'es',
   languageName: 'Español',
   format,
-  ...createMessages(format),
 
   navigation: {
     skip: 'Ir al contenido',
@@ -116,7 +115,6 @@ export const es: Texts = {
   signOut: { title: '¿Quieres cerrar sesión?', stay: 'Seguir con la sesión abierta' },
 
   register: {
-    title: 'Crear una cuenta',
     hasAccount: (signIn) => html`¿Ya tienes una cuenta? ${signIn('Iniciar sesión')}`,
     done: 'Tu cuenta se ha creado.',
     mailSent: (email) =>
@@ -182,7 +180,6 @@ export const es: Texts = {
     codeRequired: 'Este servicio exige un segundo factor y has iniciado sesión solo con tu contraseña. Escribe un código para continuar.',
     passkeyRequired:
       'Este servicio exige un segundo factor y has iniciado sesión solo con tu contraseña. Usa una llave de acceso para continuar.',
-    setUpCodes: 'Configurar los códigos de una aplicación',
   },
 
   profile: {
@@ -222,12 +219,12 @@ export const es: Texts = {
     off: 'Desactivados',
     setUp: 'Configurar códigos',
     codesLeft: (count) =>
-      format.plural(count, {
+      plural(count, {
         one: 'Te queda 1 código de recuperación. Sirve para iniciar sesión una vez si no tienes el teléfono.',
         other: `Te quedan ${count} códigos de recuperación. Cada uno sirve para iniciar sesión una vez si no tienes el teléfono.`,
       }),
     fewCodesLeft: (count) =>
-      format.plural(count, {
+      plural(count, {
         one: 'Te queda 1 código de recuperación. Consigue códigos nuevos: sin teléfono ni códigos de recuperación, solo un administrador de este servicio puede devolverte el acceso.',
         other: `Te quedan ${count} códigos de recuperación. Consigue códigos nuevos: sin teléfono ni códigos de recuperación, solo un administrador de este servicio puede devolverte el acceso.`,
       }),
@@ -378,5 +375,199 @@ export const es: Texts = {
     label: (days) => `Uso en cada uno de los últimos ${days} días`,
     numbers: 'Cifras',
     heads: { day: 'Día (UTC)', allowed: 'Permitidas', limited: 'Por encima del límite' },
+  },
+
+  refusals: {
+    not_authenticated: 'Inicia sesión primero.',
+    token_invalid: 'Este enlace o esta sesión ya no es válido.',
+    token_expired: 'Este enlace o esta sesión ha caducado.',
+    already_verified: 'Este correo electrónico ya está verificado.',
+    key_invalid: 'Esta clave de API no es válida.',
+    key_inactive: 'Esta clave de API está desactivada.',
+    key_expired: 'Esta clave de API ha caducado.',
+    not_permitted: 'Esta petición se ha rechazado. Vuelve a abrir la página y repite lo que estabas haciendo.',
+    user_not_found: 'Este usuario no existe. Puede que la cuenta se haya eliminado.',
+    key_not_found: 'Esta clave de API no existe. Puede que se haya eliminado.',
+    session_not_found: 'Esta sesión no existe. Puede que se haya cerrado.',
+    email_taken: 'Ya hay una cuenta con este correo electrónico.',
+    wrong_credentials: 'El correo electrónico o la contraseña no son correctos.',
+    login_banned: 'Esta cuenta está bloqueada.',
+    login_unverified:
+      'Verifica tu correo electrónico antes de iniciar sesión. Abre el enlace del correo que te enviamos o pide otro más abajo.',
+    second_factor_required: 'Para esto hace falta un segundo factor. Configura uno o confirma con él que eres tú.',
+    second_step: 'Escribe el código de tu aplicación.',
+    confirmation_required: 'Confirma que eres tú.',
+    invalid_code: 'Este código no es correcto, ha caducado o ya se ha usado.',
+    code_refused: 'Este código no es correcto, ha caducado o ya se ha usado.',
+    invalid_passkey: 'Esta llave de acceso no se ha aceptado.',
+    passkey_refused: 'Esta llave de acceso no se ha aceptado.',
+    invalid_challenge: 'Este inicio de sesión ha tardado demasiado o se ha intentado demasiadas veces. Empieza de nuevo.',
+    second_factor_on: 'Los códigos de una aplicación ya están activados.',
+    second_factor_off: 'Los códigos de una aplicación no están activados.',
+    too_many_passkeys: 'Esta cuenta tiene demasiadas llaves de acceso. Quita una que ya no necesites.',
+    invitation_not_found:
+      'Esta invitación ya no está abierta: se ha aceptado, se ha retirado, se ha sustituido por otra más reciente o ha caducado.',
+    provider_not_found: 'Este proveedor no está vinculado, o este servicio no lo ofrece.',
+    provider_unavailable:
+      'Ahora mismo no se puede contactar con el proveedor. Espera un momento y vuelve a intentarlo, o inicia sesión de otra forma.',
+    provider_refused: 'El inicio de sesión se ha cancelado, o no se ha podido aceptar la respuesta del proveedor.',
+    provider_without_email: 'El proveedor no nos ha dado un correo electrónico. Permite que lo haga o inicia sesión de otra forma.',
+    provider_taken: 'Esta cuenta del proveedor pertenece aquí a otra cuenta, o tu cuenta ya tiene otra de este proveedor.',
+    sign_in_ended: 'Este inicio de sesión comenzó en otro navegador o pestaña, ha tardado demasiado o ya ha terminado.',
+    only_way_in: 'Esta es la única forma de iniciar sesión en tu cuenta. Primero crea una contraseña o añade una llave de acceso.',
+    passkey_not_found: 'Esta llave de acceso no existe. Puede que se haya quitado.',
+    ban_self: 'No puedes bloquear tu propia cuenta.',
+    last_admin: 'No se puede eliminar al último administrador. Nombra primero a otro.',
+    revoke_last_admin: 'El último administrador no puede perder su rol. Nombra primero a otro.',
+    no_session: 'No hay ninguna sesión que cerrar.',
+    too_many_keys: 'Esta cuenta tiene demasiadas claves de API. Elimina una que ya no necesites.',
+    expiry_in_past: 'La fecha de caducidad debe estar en el futuro.',
+    unknown_scope: 'Este permiso no existe.',
+    unknown_plan: 'Este plan no existe.',
+    no_key: 'Solo una clave de API puede revocarse a sí misma.',
+    data_too_large: 'Es demasiado grande. Cada objeto puede ocupar 16.384 bytes como JSON.',
+    too_many_requests: 'Demasiadas peticiones. Espera un momento y vuelve a intentarlo.',
+    limited: 'Demasiadas peticiones. Espera un momento y vuelve a intentarlo.',
+    unavailable: 'El servicio no puede responder ahora mismo. Espera un momento y vuelve a intentarlo.',
+  },
+  errors: {
+    waitSeconds: (count) =>
+      plural(count, {
+        one: 'Demasiados intentos. Vuelve a intentarlo dentro de 1 segundo.',
+        other: `Demasiados intentos. Vuelve a intentarlo dentro de ${count} segundos.`,
+      }),
+    waitMinutes: (count) =>
+      plural(count, {
+        one: 'Demasiados intentos. Vuelve a intentarlo dentro de 1 minuto.',
+        other: `Demasiados intentos. Vuelve a intentarlo dentro de ${count} minutos.`,
+      }),
+    tooLarge: 'El formulario es demasiado grande para enviarlo.',
+    other: () => 'Este valor no es válido.',
+    badAddress: 'La dirección de esta página no es válida.',
+    badLink:
+      'El enlace que te ha traído aquí no es válido. Vuelve atrás e inténtalo otra vez. Si no funciona, avisa al responsable de la página de la que vienes.',
+    signedOut: 'Has cerrado sesión',
+    sessionEnded: 'Tu sesión ha terminado, así que no se ha cambiado nada.',
+    requestId: (id) => `ID de la petición: ${id}`,
+    oneField: 'Hay que corregir un campo.',
+    someFields: 'Hay que corregir algunos campos.',
+    notAllowed: 'No permitido',
+    notFound: 'No encontrado',
+    tooMuch: 'Envío demasiado grande',
+    invalid: 'Esto no se puede procesar',
+    tooMany: 'Demasiados intentos',
+    refused: 'Petición rechazada',
+  },
+  issues: {
+    required: (label) => (label === undefined ? 'Falta este dato' : `${label}: este campo es obligatorio`),
+    email: 'Escribe un correo electrónico válido, por ejemplo nombre@example.com',
+    tooShort: (count, label = 'Este dato') =>
+      plural(count, { one: `${label}: al menos 1 carácter`, other: `${label}: al menos ${count} caracteres` }),
+    tooLong: (count, label = 'Este dato') =>
+      plural(count, { one: `${label}: como máximo 1 carácter`, other: `${label}: como máximo ${count} caracteres` }),
+    listedPassword: 'Esta contraseña figura en una lista de contraseñas filtradas',
+    forbiddenCharacter: 'No se permiten caracteres de control',
+  },
+  notices: {
+    'signed-out': 'Has cerrado sesión.',
+    'invitation-accepted': 'Tu cuenta se ha creado y has iniciado sesión.',
+    'profile-saved': 'Tu nombre se ha guardado.',
+    'language-saved': 'Tu idioma se ha guardado.',
+    'address-mailed': 'A la dirección nueva le llegará un correo con un enlace. Tu dirección cambia cuando abres el enlace.',
+    'password-changed': 'Tu contraseña se ha cambiado. Se han cerrado todas las demás sesiones.',
+    'limit-saved': 'El límite de la clave de API se ha guardado.',
+    'session-revoked': 'La sesión se ha cerrado.',
+    'sessions-revoked': 'Se han cerrado todas las demás sesiones.',
+    'key-disabled': 'La clave de API está desactivada.',
+    'key-enabled': 'La clave de API está activada.',
+    'key-deleted': 'La clave de API se ha eliminado.',
+    'sign-in-ended': 'Este inicio de sesión ha tardado demasiado o se ha intentado demasiadas veces. Empieza de nuevo.',
+    'factor-required':
+      'Este servicio exige un segundo factor. Configura los códigos de una aplicación o una llave de acceso para continuar.',
+    'codes-off': 'Los códigos de una aplicación están desactivados. Basta tu contraseña para iniciar sesión.',
+    'passkey-added': 'La llave de acceso se ha añadido.',
+    'passkey-renamed': 'La llave de acceso tiene un nombre nuevo.',
+    'passkey-removed': 'La llave de acceso se ha quitado. Elimínala también de tu dispositivo.',
+    'provider-connected': 'La cuenta del proveedor está vinculada. Puedes iniciar sesión con ella.',
+    'provider-disconnected': 'La cuenta del proveedor ya no está vinculada.',
+    'connection-ended': 'La vinculación ha tardado demasiado o ya ha terminado. Empieza de nuevo.',
+    'session-ended': 'Tu sesión ha terminado. Vuelve a iniciar sesión.',
+  },
+
+  publicErrors: {
+    notFound: {
+      title: 'Página no encontrada',
+      message: 'No hay ninguna página en esta dirección.',
+      advice: 'Comprueba que la dirección esté bien escrita.',
+    },
+    unavailable: {
+      title: 'No disponible por el momento',
+      message: 'El servicio no puede responder ahora mismo.',
+      advice: 'Espera un momento y vuelve a cargar esta página.',
+    },
+    refused: {
+      title: 'Esta petición no se admite',
+      message: 'La dirección existe, pero no acepta este tipo de petición.',
+      advice: 'Vuelve atrás e intenta abrir otra vez el enlace.',
+    },
+    failed: {
+      title: 'Algo ha ido mal',
+      message: 'El servicio no ha podido atender esta petición.',
+      advice:
+        'Vuelve a intentarlo más tarde. Si el problema continúa, envía el ID de la petición, que está más abajo, al responsable de este servicio.',
+    },
+  },
+  links: {
+    close: 'Puedes cerrar esta página.',
+    expired: 'Este enlace ha caducado.',
+    invalid: 'Este enlace ya se ha usado, se ha sustituido por otro más reciente o está incompleto.',
+    gone: 'La cuenta de este enlace ya no existe.',
+    expiredTitle: 'Este enlace ha caducado',
+    invalidTitle: 'Este enlace no funciona',
+    goneTitle: 'Esta cuenta ya no existe',
+    goneAdvice: 'La cuenta se eliminó. Regístrate de nuevo para crear otra.',
+    verification: {
+      done: { title: 'Tu dirección está verificada', text: 'Ya puedes iniciar sesión.' },
+      again: { title: 'Tu dirección ya está verificada', text: 'Puedes iniciar sesión.' },
+      expired: 'Los enlaces de verificación son válidos durante 24 horas. Pide otro correo de verificación y abre el enlace que contiene.',
+      invalid: 'Abre el enlace completo de tu último correo de verificación o pide otro.',
+    },
+    address: {
+      done: { title: 'Tu dirección nueva está confirmada', text: 'Úsala a partir de ahora para iniciar sesión.' },
+      again: { title: 'Tu dirección nueva ya está confirmada', text: 'Úsala para iniciar sesión.' },
+      advice:
+        'Cada enlace funciona una sola vez, durante 24 horas, y uno más reciente lo sustituye. Vuelve a cambiar la dirección de tu cuenta para recibir un enlace nuevo.',
+      takenTitle: 'Esta dirección ya está en uso',
+      taken: 'Otra cuenta ha empezado a usar esta dirección. Inicia sesión en esa cuenta o elige otra dirección.',
+    },
+    reset: {
+      done: { title: 'Tu contraseña se ha cambiado', text: 'Ya puedes iniciar sesión con tu contraseña nueva.' },
+      failed: 'No se puede restablecer la contraseña',
+      advice:
+        'Cada enlace funciona una sola vez, durante 30 minutos. Pide otro correo para restablecer la contraseña y abre el enlace que contiene.',
+      limited: 'Después vuelve a abrir el enlace del correo.',
+      newPassword: 'Contraseña nueva',
+    },
+    provider: {
+      title: 'No has iniciado sesión',
+      unreachable: 'No se puede contactar con el proveedor',
+      unknown: 'Este proveedor no existe',
+      ended: 'Este inicio de sesión ha terminado',
+      banned: 'Esta cuenta está bloqueada',
+      unverified: 'Verifica primero tu dirección',
+      advice: 'Empieza de nuevo o inicia sesión de otra forma.',
+      invalidAdvice: 'También puedes iniciar sesión de otra forma.',
+      bannedAdvice: 'Consulta al responsable de este servicio.',
+      unverifiedAdvice: 'Abre el enlace del correo de verificación y vuelve a iniciar sesión.',
+      takenAdvice: 'Inicia sesión con ella para ver a qué cuenta pertenece y desvincúlala primero allí.',
+    },
+  },
+
+  script: {
+    copied: 'Copiado',
+    selected: 'Seleccionado',
+    noPasskeyUsed: 'No se ha usado ninguna llave de acceso. Vuelve a intentarlo.',
+    noPasskeyCreated: 'No se ha creado ninguna llave de acceso. Vuelve a intentarlo.',
+    hasPasskey: 'Este dispositivo ya tiene una llave de acceso para tu cuenta.',
   },
 }

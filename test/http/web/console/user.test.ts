@@ -48,7 +48,7 @@ test('200: the page shows the profile, the sessions and the keys of a user, with
   )
   assert.match(text, /Ban… Ban mia@example\.com ?\? Their sessions and API keys stop working\. You can undo this with Unban\. Ban/)
   assert.match(text, /Delete… Delete the key deploy key of mia@example\.com\? .* This cannot be undone\. Delete/)
-  assert.match(page.body, new RegExp(`<form method="post" action="${base}/delete">.*<button class="danger">Delete</button>`))
+  assert.match(page.body, new RegExp(`<form method="post" action="${base}/delete">.*<button class="primary danger">Delete</button>`))
   assert.match(textOf(page), /mia@example\.com .*Unverified.*No sessions.*deploy key lk_[\w-]+…/)
 })
 

@@ -20,7 +20,7 @@ const numbers = (...texts: (string | undefined)[]) => texts.map((text) => Number
 /** What the table of a chart says about each day, the oldest first. */
 function tableOf({ body }: LightMyRequestResponse): Day[] {
   const table = /<th scope="col">Limited<\/th>.*?<\/table>/s.exec(body)?.[0] ?? assert.fail('no table')
-  const rows = [...table.matchAll(/<tr><td>[^<]+<\/td><td>([\d,]+)<\/td><td>([\d,]+)<\/td><\/tr>/g)]
+  const rows = [...table.matchAll(/<tr><td>[^<]+<\/td>\s*<td>([\d,]+)<\/td>\s*<td>([\d,]+)<\/td><\/tr>/g)]
   return rows
     .map(([, ...cells]) => numbers(...cells))
     .map(([allowed = Number.NaN, limited = Number.NaN]) => ({ allowed, limited }))

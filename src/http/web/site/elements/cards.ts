@@ -159,8 +159,9 @@ type Question = {
 
 /** A button that asks before it does something that cannot be undone. A calm one takes nothing away for good. */
 export function askedForm({ action, verb, question, isCalm = false, isSmall = false }: Question): Html {
-  return html`<details class="confirm${isCalm ? ' calm' : ''}${isSmall ? ' small' : ''}"><summary>${verb}…</summary>
-<form method="post" action="${action}"><p>${question}</p><button class="${isCalm ? 'primary' : 'danger'}">${verb}</button></form>
+  const look = isCalm ? '' : ' danger'
+  return html`<details class="confirm"><summary class="button${look}${isSmall ? ' small' : ''}">${verb}…</summary>
+<form method="post" action="${action}"><p>${question}</p><button class="primary${look}">${verb}</button></form>
 </details>`
 }
 

@@ -15,6 +15,8 @@ type FieldOptions<Text> = {
   readonly inputMode?: 'numeric' | undefined
   /** The number of lines of a text area. */
   readonly rows?: number | undefined
+  /** For a list to choose from. */
+  readonly choices?: readonly (readonly [value: string | number, text: string])[] | undefined
   readonly hint?: Text | undefined
   /** The element that describes the field, where that is not the hint. */
   readonly describedBy?: string | undefined
@@ -67,20 +69,7 @@ export function shownField(texts: Texts, { label = '', hint, wrong, ...field }: 
 
 /** A labelled input with its hint or its problem, connected to it for screen readers. Of several problems, the first has the focus. */
 export function inputField(field: Field, problems: Readonly<Record<string, string>> = {}): Html {
-  const {
-    name,
-    label,
-    type = 'text',
-    value,
-    autocomplete = 'off',
-    hint,
-    isOptional,
-    hasFocus,
-    minLength,
-    maxLength,
-    inputMode,
-    rows,
-  } = field
+  const { name, label, hint, choices, isOptional, hasFocus, minLength, maxLength } = field
   const problem = problems[name]
   const [faulty] = Object.keys(problems)
   const isFocused = faulty === undefined ? hasFocus : faulty === name
@@ -90,17 +79,25 @@ export function inputField(field: Field, problems: Readonly<Record<string, strin
       : html`<p class="problem" id="${name}-problem">${problem}</p>`
   const noteId = problem === undefined ? hint && `${name}-hint` : `${name}-problem`
   const describedBy = [field.describedBy, noteId].filter(Boolean).join(' ')
-  const rules = html`${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${isFocused ? html` autofocus` : ''}`
-  // A browser drops the first line break of a text area.
-  const input =
-    rows === undefined
-      ? html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('inputmode', inputMode)}${attribute('value', value)}${rules}>`
-      : html`<textarea id="${name}" name="${name}" rows="${rows}" spellcheck="false"${rules}>\n${value}</textarea>`
+  const rules = html`${attribute('minlength', minLength)}${attribute('maxlength', maxLength)}${attribute('aria-describedby', describedBy || undefined)}${isOptional || choices ? '' : html` required`}${problem === undefined ? '' : html` aria-invalid="true"`}${isFocused ? html` autofocus` : ''}`
   return html`<div class="field">
 <label for="${name}">${label}</label>
-${input}
+${controlOf(field, rules)}
 ${note}
 </div>`
+}
+
+function controlOf({ name, type = 'text', value, autocomplete = 'off', inputMode, rows, choices }: Field, rules: Html): Html {
+  if (choices !== undefined) {
+    const isChosen = (choice: string | number) => String(choice) === value
+    const options = choices.map(
+      ([choice, text]) => html`<option value="${choice}"${isChosen(choice) ? html` selected` : ''}>${text}</option>`,
+    )
+    return html`<select id="${name}" name="${name}"${rules}>${options}</select>`
+  }
+  // A browser drops the first line break of a text area.
+  if (rows !== undefined) return html`<textarea id="${name}" name="${name}" rows="${rows}" spellcheck="false"${rules}>\n${value}</textarea>`
+  return html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${attribute('inputmode', inputMode)}${attribute('value', value)}${rules}>`
 }
 
 /** The problem with a whole form. */
@@ -108,20 +105,8 @@ export function formProblem(message: string | undefined): Html | undefined {
   return message === undefined ? undefined : html`<p class="notice bad" role="alert">${message}</p>\n`
 }
 
-type Select<Value> = {
-  readonly name: string
-  readonly label: string
-  readonly choices: readonly (readonly [value: Value, text: string])[]
-  readonly chosen?: string | undefined
-}
-
-export function selectField<Value extends string | number>({ name, label, choices, chosen }: Select<Value>): Html {
-  const options = choices.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${text}</option>`)
-  return html`<div class="field"><label for="${name}">${label}</label><select id="${name}" name="${name}">${options}</select></div>`
-}
-
 /** A form that is one button. */
-export function actionForm(action: string, label: string, kind: '' | 'primary' | 'danger' | 'small' | 'small danger' = ''): Html {
+export function actionForm(action: string, label: string, kind: '' | 'primary' | 'small' = ''): Html {
   return html`<form method="post" action="${action}"><button${kind === '' ? '' : html` class="${kind}"`}>${label}</button></form>`
 }
 
