@@ -47,6 +47,7 @@ test('500, 503: a browser gets a page with the request id and without the reason
     selfDeletion: false,
     providers: [],
     emailSignIn: false,
+    securityNotices: false,
     returnOrigins: [],
   }
   const pages = createPages(createSite({ ...site, ...enabled }, createSiteAssets(NO_BRAND), Date.now))

@@ -11,7 +11,7 @@ import type { App } from '../../pipeline/declarations.ts'
 import { isForm } from '../../pipeline/input.ts'
 import { GivenPassword, NewPassword, ResetCode, Type } from '../../validation/schema.ts'
 import { invalidField } from '../../web/site/elements/fields.ts'
-import { messageOf, personalFieldMessage, personalMessage } from '../../web/site/messages.ts'
+import { linkMessage, messageOf, personalFieldMessage, personalMessage } from '../../web/site/messages.ts'
 import { type Pages, pageErrors } from '../../web/site/pages.ts'
 import type { Texts } from '../../web/texts/texts.ts'
 import { createApiRoutes } from '../api-routes.ts'
@@ -160,5 +160,5 @@ function formMessage(texts: Texts, answer: Answer): string {
   if (issue?.loc[1] === 'code') return issue.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
   const isOfField = issue !== undefined && Object.hasOwn(ResetForm.properties, String(issue.loc[1]))
   const message = isOfField ? personalFieldMessage(texts, issue, texts.links.reset.newPassword) : undefined
-  return message ?? texts.errors.other(messageOf(answer))
+  return message ?? linkMessage(texts, answer)
 }

@@ -98,7 +98,7 @@ export function consoleMailRoutes({ get, action }: PageRoutes, parts: PageParts)
           deliveryStatus(mail, now),
           ageOf(mail.requestedAt, now),
           ...attemptCells(mail, {
-            name: `${mail.kind} to ${mail.recipient}`,
+            name: `the ${mail.kind.replaceAll('_', ' ')} mail to ${mail.recipient}`,
             base: `${root}/console/mail/${mail.id}`,
             place: placeText(query),
           }),

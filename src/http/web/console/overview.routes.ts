@@ -33,7 +33,7 @@ export function consoleOverviewRoutes({ get }: PageRoutes, { site, userDirectory
       const content = html`${userCounts(site, counted)}
 <div class="columns">
 ${growth(counted)}
-${mailCard(site, mails)}
+${mailCard(site, mails, checks)}
 </div>
 ${busiestCard(site, busiest)}
 ${checksCard(checks, site.now())}`
@@ -69,8 +69,11 @@ ${dailyChart(CONSOLE_TEXTS, { id: 'growth', label: 'New users on each day', summ
 
 const LATE_MS = 60_000
 
-/** Mail is good only while nothing fails, waits for a retry, or waits longer than a delivery takes. */
-function mailNotice(root: string, counts: MailCounts, now: number): Html {
+/** Undefined while they run for the first time. */
+type Checks = Awaited<ReturnType<PageParts['examine']>>
+
+/** Mail is good only while the server accepts it, and nothing fails, waits for a retry, or waits longer than a delivery takes. */
+function mailNotice(root: string, counts: MailCounts, checks: Checks, now: number): Html {
   const { failed, retrying, pending, oldestAt, lastError } = counts
   const link = (query: string) => html` <a href="${root}/console/mail${query}">See why</a>`
   if (failed > 0)
@@ -79,13 +82,22 @@ function mailNotice(root: string, counts: MailCounts, now: number): Html {
     return html`<p class="notice bad">${numberOf(retrying)} ${retrying === 1 ? 'email was not accepted and is' : 'emails were not accepted and are'} retried: ${shortText(lastError ?? 'no reason is known')}.${link('')}</p>`
   if (pending > 0 && oldestAt !== null && now - oldestAt > LATE_MS)
     return html`<p class="notice warn">${numberOf(pending)} ${pending === 1 ? 'email waits' : 'emails wait'}, the oldest since ${ageOf(oldestAt, now)}.${link('')}</p>`
-  return html`<p class="notice good">No email has failed.</p>`
+  return serverNotice(checks)
 }
 
-function mailCard({ root, now }: Site, counts: MailCounts): Html {
+/** What the checks say about the mail server, while no mail is in trouble. */
+function serverNotice(checks: Checks): Html {
+  const finding = checks?.findings.find(({ check, verdict }) => check === 'smtp' && verdict !== 'ok')
+  const problem = finding && `${finding.message.charAt(0).toUpperCase()}${finding.message.slice(1)}.`
+  if (finding?.verdict === 'error') return html`<p class="notice bad">${problem}</p>`
+  const kind = finding ? ' warn' : checks === undefined ? '' : ' good'
+  return html`<p class="notice${kind}">No email has failed.${finding && ` ${problem}`}</p>`
+}
+
+function mailCard({ root, now }: Site, counts: MailCounts, checks: Checks): Html {
   const { pending, failed } = counts
   return html`<section class="card" aria-labelledby="mail"><h2 id="mail">Mail</h2>
-${mailNotice(root, counts, now())}
+${mailNotice(root, counts, checks, now())}
 <dl class="facts"><dt>Waiting</dt><dd>${numberOf(pending)}</dd><dt>Failed</dt><dd>${numberOf(failed)}</dd></dl>
 <p><a href="${root}/console/mail">Open the outbox</a></p></section>`
 }
@@ -108,7 +120,7 @@ function busiestCard({ root }: Site, keys: readonly BusyKey[] | undefined): Html
 
 const VERDICTS = { ok: badge('good', 'OK'), warning: badge('warn', 'Warning'), error: badge('bad', 'Error') }
 
-function checksCard(checks: Awaited<ReturnType<PageParts['examine']>>, now: number): Html {
+function checksCard(checks: Checks, now: number): Html {
   const problems = checks?.findings.filter(({ verdict }) => verdict !== 'ok') ?? []
   const passed = (checks?.findings.length ?? 0) - problems.length
   return tableCard({

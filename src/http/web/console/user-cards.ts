@@ -72,7 +72,9 @@ export function userPage(site: Site, viewer: Viewer, details: UserDetails): Page
   }
   const allEvents = html`<a href="${site.root}/console/audit?target=${user.id}">All events about this user</a>`
   const allMails = html`<a href="${site.root}/console/mail${queryText({ to: user.email })}">All mail to this address</a>`
-  const mail = { title: 'Mail', empty: NO_MAIL, header: actionForm(`${base}/send-reset`, 'Send password reset', 'small') }
+  // A banned account gets no mail.
+  const reset = user.banned ? undefined : actionForm(`${base}/send-reset`, 'Send password reset', 'small')
+  const mail = { title: 'Mail', empty: NO_MAIL, header: reset }
   const content = html`${profile(user, factors, site.now())}
 ${sessionsCard(sessions.items, viewer.sessionId, { ...list, footer: footers.sessions })}
 ${keysCard(keys.items, { ...list, footer: footers.keys })}

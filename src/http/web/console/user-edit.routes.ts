@@ -47,12 +47,14 @@ function idOf({ params }: FastifyRequest): number {
   return Number((params as { user_id: unknown }).user_id) || 0
 }
 
-function editPage({ root }: Site, user: User, form: EditForm): Page {
+function editPage({ root, hasNotices }: Site, user: User, form: EditForm): Page {
   const base = `${root}/console/users/${user.id}`
   const content = splitCard({
     id: 'edit',
     title: 'Name and address',
-    text: 'A new address takes effect at once, without a link that confirms it; the former address gets a notice. An account that is not verified cannot be used.',
+    text: hasNotices
+      ? 'A new address takes effect at once, without a link that confirms it; the former address gets a notice. An account that is not verified cannot be used.'
+      : 'A new address takes effect at once, without a link that confirms it. An account that is not verified cannot be used.',
     content: html`<form class="form" method="post" action="${base}/edit">
 ${form.problem}${namePair(form, { first_name: { value: user.firstName }, last_name: { value: user.lastName } })}
 ${form.field('email', { value: user.email })}

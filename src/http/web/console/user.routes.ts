@@ -120,9 +120,13 @@ export function consoleUserRoutes({ get, action }: PageRoutes, parts: PageParts)
   action('/users/:user_id/sessions/end-all', {
     asksForPassword: false,
     params: UserPath,
-    change: ({ actor, params }) => sessions.revokeAll(actor, params.user_id),
+    change: async ({ actor, params }) => ({
+      count: await sessions.revokeAll(actor, params.user_id),
+      // The session of the caller stays.
+      isOwn: actor.caller.user.id === params.user_id,
+    }),
     to: toUser,
-    notice: (count) => (count > 0 ? 'user-sessions-ended' : 'user-has-no-sessions'),
+    notice: ({ count, isOwn }) => (count === 0 ? 'user-has-no-sessions' : isOwn ? 'own-sessions-ended' : 'user-sessions-ended'),
   })
 
   // The buttons of the lists lead back to the pages of the lists that were shown.

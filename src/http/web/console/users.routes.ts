@@ -96,7 +96,7 @@ function noUsers({ q, status }: UsersQuery, all: string): Html {
   if (q === '' && status === undefined) return emptyState('No users yet', 'Accounts appear here when people register.')
   return emptyState(
     'No matching users',
-    q === '' ? 'Nobody has this status.' : `Nobody matches “${q}”.`,
+    q === '' ? 'Nobody has this status.' : status === undefined ? `Nobody matches “${q}”.` : `Nobody with this status matches “${q}”.`,
     html`<p><a href="${all}">Show all users</a></p>`,
   )
 }

@@ -65,6 +65,7 @@ const CONSOLE_NOTICES = {
   'user-unchanged': 'Nothing was changed.',
   'user-demoted': 'The user is no longer an admin.',
   'user-sessions-ended': 'All sessions of the user have ended.',
+  'own-sessions-ended': 'All other sessions of your account have ended.',
   'user-has-no-sessions': 'The user has no other session. Nothing was changed.',
   'invitation-created': 'The invitation exists, and its mail is in the outbox.',
   'invitation-resent': 'A mail with a new link is in the outbox. The former link no longer works.',

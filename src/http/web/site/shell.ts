@@ -26,6 +26,8 @@ export type Page = {
   readonly hasSecretAddress?: boolean | undefined
   /** The origin of the product that its form leads to in the end. Chromium would stop there otherwise. */
   readonly formOrigin?: string | undefined
+  /** For a page that says that something has failed. */
+  readonly status?: number
 }
 
 /** Who sees the page, and where. */
@@ -75,7 +77,7 @@ const NAVIGATION: Readonly<Record<PageArea, readonly Entry[]>> = {
 }
 
 /** Sends a page of an area, in the language of the request. */
-export function sendSitePage(reply: FastifyReply, site: Site, { area, user, notice, status = 200 }: View, page: Page): FastifyReply {
+export function sendSitePage(reply: FastifyReply, site: Site, { area, user, notice, status }: View, page: Page): FastifyReply {
   const { url, routeOptions, texts } = reply.request
   const shownNotice = notice && noticeOf(texts, notice)
   const body =
@@ -83,7 +85,7 @@ export function sendSitePage(reply: FastifyReply, site: Site, { area, user, noti
   const script = html`\n<script defer src="${site.root}/${site.assets.script.path}"></script>`
   return site.texts
     .describe(reply)
-    .code(status)
+    .code(status ?? page.status ?? 200)
     .headers(routeOptions.config.queryToken === undefined && !page.hasSecretAddress ? SITE_HEADERS : SECRET_ADDRESS_HEADERS)
     .headers(page.formOrigin === undefined ? {} : { 'content-security-policy': SITE_POLICY.replace(FORMS, `${FORMS} ${page.formOrigin}`) })
     .type('text/html; charset=utf-8')

@@ -17,6 +17,7 @@ type SiteOptions = {
   readonly returnOrigins: readonly string[] | undefined
   readonly selfDeletion: boolean
   readonly emailSignIn: boolean
+  readonly securityNotices: boolean
   readonly providers: readonly Provider[]
   readonly brand: Brand
   readonly languages?: Languages
@@ -27,7 +28,15 @@ type SiteOptions = {
 export type Site = ReturnType<typeof createSite>
 
 export function createSite(options: SiteOptions, assets: SiteAssets, now: () => number) {
-  const { apiTitle, frontendUrl, returnOrigins = [], selfDeletion: hasSelfDeletion, emailSignIn: hasEmailSignIn, brand } = options
+  const {
+    apiTitle,
+    frontendUrl,
+    returnOrigins = [],
+    selfDeletion: hasSelfDeletion,
+    emailSignIn: hasEmailSignIn,
+    securityNotices: hasNotices,
+    brand,
+  } = options
   const { languages = ALL_LANGUAGES, languageOfAccount = async () => undefined } = options
   const { pathname, protocol } = new URL(options.baseUrl)
   const isEnabled: Readonly<Record<PageArea, boolean>> = { console: options.consoleEnabled, account: options.accountPagesEnabled }
@@ -47,6 +56,8 @@ export function createSite(options: SiteOptions, assets: SiteAssets, now: () => 
     returnOrigins: new Set<string>([...(frontendUrl === undefined ? [] : [new URL(frontendUrl).origin]), ...returnOrigins]),
     hasSelfDeletion,
     hasEmailSignIn,
+    /** Whether the owner of an account gets mails about its security. */
+    hasNotices,
     // Without what the settings keep secret about them.
     providers: options.providers.map(({ name, label }): Provider => ({ name, label })),
     now,

@@ -118,9 +118,9 @@ export const de: Texts = {
     hasAccount: (signIn) => html`Du hast schon ein Konto? ${signIn('Anmelden')}`,
     done: 'Dein Konto wurde erstellt.',
     mailSent: (email) =>
-      html`Wir haben eine E-Mail an <strong>${email}</strong> gesendet. Öffne innerhalb von 24 Stunden den Link darin, um deine Adresse zu bestätigen, und melde dich dann an.`,
+      html`Wir senden dir eine E-Mail an <strong>${email}</strong>. Öffne innerhalb von 24 Stunden den Link darin, um deine Adresse zu bestätigen, und melde dich dann an.`,
     mailSentSignInAgain: (email) =>
-      html`Wir haben eine E-Mail an <strong>${email}</strong> gesendet. Öffne innerhalb von 24 Stunden den Link darin, um deine Adresse zu bestätigen, und melde dich dann erneut an.`,
+      html`Wir senden dir eine E-Mail an <strong>${email}</strong>. Öffne innerhalb von 24 Stunden den Link darin, um deine Adresse zu bestätigen, und melde dich dann erneut an.`,
   },
   mailRequest: {
     send: 'Link senden',

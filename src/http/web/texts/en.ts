@@ -119,9 +119,9 @@ export const en = {
     hasAccount: (signIn: (text: string) => Html) => html`Already have an account? ${signIn('Sign in')}`,
     done: 'Your account has been created.',
     mailSent: (email: string) =>
-      html`We have sent an email to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in.`,
+      html`We are sending an email to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in.`,
     mailSentSignInAgain: (email: string) =>
-      html`We have sent an email to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in again.`,
+      html`We are sending an email to <strong>${email}</strong>. Open the link in it within 24 hours to verify your address, then sign in again.`,
   },
   mailRequest: {
     send: 'Send link',

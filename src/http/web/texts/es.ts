@@ -118,9 +118,9 @@ export const es: Texts = {
     hasAccount: (signIn) => html`¿Ya tienes una cuenta? ${signIn('Iniciar sesión')}`,
     done: 'Tu cuenta se ha creado.',
     mailSent: (email) =>
-      html`Hemos enviado un correo a <strong>${email}</strong>. Abre el enlace que contiene en las próximas 24 horas para verificar tu dirección y luego inicia sesión.`,
+      html`Te enviamos un correo a <strong>${email}</strong>. Abre el enlace que contiene en las próximas 24 horas para verificar tu dirección y luego inicia sesión.`,
     mailSentSignInAgain: (email) =>
-      html`Hemos enviado un correo a <strong>${email}</strong>. Abre el enlace que contiene en las próximas 24 horas para verificar tu dirección y luego vuelve a iniciar sesión.`,
+      html`Te enviamos un correo a <strong>${email}</strong>. Abre el enlace que contiene en las próximas 24 horas para verificar tu dirección y luego vuelve a iniciar sesión.`,
   },
   mailRequest: {
     send: 'Enviar enlace',

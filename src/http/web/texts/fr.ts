@@ -118,9 +118,9 @@ export const fr: Texts = {
     hasAccount: (signIn) => html`Vous avez déjà un compte\u202f? ${signIn('Se connecter')}`,
     done: 'Votre compte a été créé.',
     mailSent: (email) =>
-      html`Nous avons envoyé un e-mail à <strong>${email}</strong>. Ouvrez le lien qu’il contient dans les 24 heures pour confirmer votre adresse, puis connectez-vous.`,
+      html`Nous envoyons un e-mail à <strong>${email}</strong>. Ouvrez le lien qu’il contient dans les 24 heures pour confirmer votre adresse, puis connectez-vous.`,
     mailSentSignInAgain: (email) =>
-      html`Nous avons envoyé un e-mail à <strong>${email}</strong>. Ouvrez le lien qu’il contient dans les 24 heures pour confirmer votre adresse, puis reconnectez-vous.`,
+      html`Nous envoyons un e-mail à <strong>${email}</strong>. Ouvrez le lien qu’il contient dans les 24 heures pour confirmer votre adresse, puis reconnectez-vous.`,
   },
   mailRequest: {
     send: 'Envoyer le lien',

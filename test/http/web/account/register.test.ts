@@ -12,7 +12,10 @@ test('200: registering creates an unverified account without a session, mails a 
   const { app, services, mailbox } = service
   const done = await app.inject(submit('/account/register', MIA))
   assert.equal(done.statusCode, 200)
-  assert.match(textOf(done), /Check your email Your account has been created\. We have sent an email to mia@example\.com \. Open the link/)
+  assert.match(
+    textOf(done),
+    /Check your email Your account has been created\. We are sending an email to mia@example\.com \. Open the link/,
+  )
   assert.equal(done.headers['set-cookie'], undefined)
   const user = await services.userAdministration.find(1)
   assert.deepEqual(

@@ -8,6 +8,7 @@ import { test } from '../../../support/databases/databases.ts'
 import { rows } from '../../../support/documents.ts'
 import { OPERATOR } from '../../../support/http/origins.ts'
 import { credentials, signIn, submit, textOf, visit } from '../../../support/http/pages.ts'
+import { freePort } from '../../../support/servers/free-port.ts'
 
 const MARKUP = '</td><script>alert(1)</script>"\'>'
 const GIVE_UP = statement('update outbox set failed_at = $2, attempts = 3, last_error = $3 where recipient = $1')
@@ -204,6 +205,16 @@ test('200: the overview of a public service warns about each setting that is too
   assert.match(text, /production: PASSWORD_BLOCKLIST is none: .* Set PASSWORD_BLOCKLIST to common\. Warning/)
   assert.match(text, /production: SECOND_FACTOR is optional: .* Set SECOND_FACTOR to admins\. Warning/)
   assert.doesNotMatch(text, /production: CORS_ORIGINS/)
+})
+
+test('200: the overview is not content with mail while the mail server cannot be used, also before a mail has failed', async (t) => {
+  const { look } = await start(t, { SMTP_URL: `smtp://127.0.0.1:${await freePort()}` })
+  const page = await eventually('the checks are done', async () => {
+    const shown = await look('/')
+    return /Checks \d+ passed/.test(textOf(shown)) ? shown : undefined
+  })
+  assert.match(textOf(page), /Mail The mail server cannot be used: no answer: connect ECONNREFUSED .* \(nothing listens on this port\)/)
+  assert.doesNotMatch(page.body, /notice good/)
 })
 
 test('200: the webhooks say when they are off', async (t) => {

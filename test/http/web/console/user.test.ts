@@ -337,7 +337,7 @@ test('303, 400, 422: an admin edits the names, the address and the verification 
 })
 
 test('303: End all sessions ends those of the user, and says how it went', async (t) => {
-  const { service, press, services, look } = await start(t)
+  const { service, boss, press, services, look } = await start(t)
   const mia = await member(service)
   await signIn(service.app, mia)
   assert.match(
@@ -347,6 +347,17 @@ test('303: End all sessions ends those of the user, and says how it went', async
   const ended = await press(`${mia.id}/sessions/end-all`)
   assert.match(String(ended.headers['set-cookie']), /latchkey-notice=user-sessions-ended/)
   assert.deepEqual(await services.sessions.list(mia.id), [])
+  await signIn(service.app, boss)
+  const own = await press(`${boss.id}/sessions/end-all`)
+  assert.match(String(own.headers['set-cookie']), /latchkey-notice=own-sessions-ended/)
+  assert.equal((await services.sessions.list(boss.id)).length, 1, 'the session of the caller stays')
+})
+
+test('200: no reset is offered for a banned account, which gets no mail', async (t) => {
+  const { service, press, look } = await start(t)
+  const mia = await member(service)
+  await press(`${mia.id}/ban`)
+  assert.doesNotMatch((await look(String(mia.id))).body, /send-reset/)
 })
 
 test('303: an admin invites somebody, sends the link again and withdraws it', async (t) => {

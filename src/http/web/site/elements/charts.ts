@@ -90,7 +90,9 @@ const BAR_WIDTH = 0.8
 
 /** Bars for equal periods of the last day. One path draws all of them, because a page has hundreds. Only the console has such charts. */
 export function timeChart({ startsAt, scale, layers, ...shown }: TimeChart): Html {
-  const highest = Math.max(0, ...layers.flatMap(({ values }) => values))
+  const most = Math.max(0, ...layers.flatMap(({ values }) => values))
+  // Half of a count is a count.
+  const highest = Number.isInteger(most) ? 2 * Math.ceil(most / 2) : most
   const times = Array.from({ length: TIME_MARKS }, (_, n) => startsAt + (n * DAY_MS) / TIME_MARKS)
   return chart(CONSOLE_TEXTS, {
     ...shown,

@@ -50,9 +50,12 @@ export function createFormat(language: Language, { justNow, soon, requests, per 
   /** `16 Nov 2026`, with the exact time in its title. */
   const dateOf = (at: number) => timeElement(at, dateText(at))
 
+  /** What is less than a minute away has none. A wait of nearly seven days is one of seven; an age counts whole units. */
   function relativeText(seconds: number): string | undefined {
     const [length, unit] = UNITS.find(([least]) => Math.abs(seconds) >= least) ?? []
-    return length === undefined || unit === undefined ? undefined : intl().relative.format(Math.trunc(seconds / length), unit)
+    if (length === undefined || unit === undefined) return undefined
+    const count = seconds / length
+    return intl().relative.format(seconds > 0 ? Math.round(count) : Math.trunc(count), unit)
   }
 
   return {
