@@ -19,6 +19,7 @@ export type Statement<Row> = {
   /** Its index among all declared statements, by which a driver finds the prepared one. */
   readonly index: number
   readonly sql: string
+  /** The same with `?1` in place of `$1`. */
   readonly sqliteSql: string
   readonly isRead: boolean
   /** Reads so much that SQLite, which blocks its thread, runs it on a separate thread. */
@@ -163,11 +164,16 @@ export function hotRead<Row>(
 }
 
 function declare<Row>(text: SqlText, properties: Pick<Statement<Row>, 'isLong' | 'hot' | 'fromRow'>): Statement<Row> {
-  const { postgres: sql, sqlite: sqliteSql } = typeof text === 'string' ? { postgres: text, sqlite: text } : text
+  const { postgres: sql, sqlite } = typeof text === 'string' ? { postgres: text, sqlite: text } : text
   const isRead = properties.isLong || /^\s*select\b/i.test(sql)
-  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql, isRead, ...properties }
+  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql: numbered(sqlite), isRead, ...properties }
   catalogue.push(declared)
   return declared
+}
+
+/** To SQLite, `$1` is a name and `?1` a position: a read by an index takes half as long again if its values are bound by name. */
+export function numbered(sql: string): string {
+  return sql.replace(/\$(\d+)/g, '?$1')
 }
 
 export function declaredStatements(): readonly Statement<unknown>[] {

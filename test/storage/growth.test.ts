@@ -58,10 +58,7 @@ const ACCEPTED: Accepted = [
   ['select count(*) - count(failed_at) as pending, count(failed_at) as failed, min(', 'webhooks that wait or failed: as for mails'],
   ['delete from outbox where id', 'mails that wait or failed: every ten minutes'],
   ['delete from webhook_deliveries where id', 'webhooks that wait or failed: every ten minutes'],
-  [
-    'update webhook_deliveries set failed_at = $2, last_error = $5 where id in',
-    'webhooks that wait for a stopped receiver: every ten minutes',
-  ],
+  ['update webhook_deliveries set failed_at', 'webhooks that wait for a stopped receiver: every ten minutes'],
   ['update webhook_deliveries set waits_for = null where waits_for in', 'webhooks that wait or failed: every ten minutes'],
 ]
 /** Plans without values expect large batches. With its values, or in a larger table, PostgreSQL looks up the rows of these by an index. */
