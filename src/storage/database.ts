@@ -1,3 +1,5 @@
+import type { Entity, Fields } from '../model/entity.ts'
+
 /** Which database to open: a SQLite file, or the PostgreSQL database of a URL. */
 export type DatabaseTarget = { readonly kind: 'sqlite'; readonly file: string } | PostgresTarget
 
@@ -181,6 +183,6 @@ export function declaredStatements(): readonly Statement<unknown>[] {
 }
 
 /** The beginning of a statement that inserts one row with the values of an entity. */
-export function insertInto(table: string, { columnNames }: { readonly columnNames: readonly string[] }): string {
+export function insertInto({ table, columnNames }: Pick<Entity<Fields>, 'table' | 'columnNames'>): string {
   return `insert into ${table} (${columnNames.join(', ')}) values (${columnNames.map((_, index) => `$${index + 1}`).join(', ')})`
 }

@@ -66,6 +66,17 @@ export function around({ postgres, sqlite }: SqlTexts, sql: (part: string) => st
   return { postgres: sql(postgres), sqlite: sql(sqlite) }
 }
 
+/** A condition: one of the texts of a list that a statement gets as JSON, `$1`. PostgreSQL looks up each of them, rather than read the table. */
+export const GIVEN_TEXTS: SqlTexts = {
+  postgres: '= any (array(select json_array_elements_text($1::text::json)))',
+  sqlite: 'in (select value from json_each($1))',
+}
+/** The same for a list of ids. */
+export const GIVEN_IDS: SqlTexts = {
+  postgres: '= any (array(select json_array_elements_text($1::text::json)::bigint))',
+  sqlite: GIVEN_TEXTS.sqlite,
+}
+
 /** Rows of a table that a statement gets as one JSON text, `$1`: a list of objects with the names of the columns. */
 export function givenRows(table: TableName, columns: readonly string[] = TABLES[table]): SqlTexts {
   return {

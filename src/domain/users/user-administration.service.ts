@@ -201,7 +201,7 @@ function recordBatch(tx: ChangeTransaction, userId: number, keys: number, sessio
 
 /** What an account has besides its password. */
 export async function factorsOf(reads: Reads, userId: number): Promise<Factors> {
-  const [user, recoveryCodes = 0] = await Promise.all([findUserById(reads, userId), countRecoveryCodes(reads, userId)])
+  const [user, recoveryCodes] = await Promise.all([findUserById(reads, userId), countRecoveryCodes(reads, userId)])
   if (user === undefined) throw new Refusal('user_not_found')
   return { hasPassword: user.passwordHash !== NO_PASSWORD, totp: user.totp, passkeys: user.passkeys, recoveryCodes }
 }

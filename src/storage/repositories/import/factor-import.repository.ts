@@ -1,14 +1,9 @@
 import { computed, entity, flag } from '../../../model/entity.ts'
 import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../../model/factor.ts'
 import { type ExportedIdentity, IDENTITY_ROW, type IdentityRow } from '../../../model/provider.ts'
-import { type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
-import { around, insertRows } from '../../tables.ts'
+import { type Reads, statement, type Transaction } from '../../database.ts'
+import { around, GIVEN_IDS, insertRows } from '../../tables.ts'
 
-/** One of the ids of a list that a statement gets as JSON. PostgreSQL looks up each of them, rather than read the table. */
-const GIVEN_IDS: SqlTexts = {
-  postgres: '= any (array(select json_array_elements_text($1::text::json)::bigint))',
-  sqlite: 'in (select value from json_each($1))',
-}
 // A code that was accepted here is not accepted again, whatever the file says.
 const SAVE_TOTP = statement(
   insertRows('totp_secrets', {
