@@ -1,10 +1,14 @@
-import { entity, integer, text, type ValuesOf } from './entity.ts'
+import { entity, integer, text, type ValuesOf, without } from './entity.ts'
 
 /** What one key has used on one day: days since 1970, in UTC. */
 export const KEY_USAGE = entity('key_usage', { day: integer, userId: integer, keySeq: integer, allowed: integer, limited: integer })
 /** What all processes have taken from one limit in its current window. */
 export const LIMIT_WINDOW = entity('limit_windows', { subject: text, periodMs: integer, endsAt: integer, used: integer })
 
+/** The end of a window, and what was taken from its limit until now. */
+export const WINDOW_STATE = without(LIMIT_WINDOW, 'subject', 'periodMs')
+
+export type WindowState = ValuesOf<typeof WINDOW_STATE.fields>
 export type KeyUsage = ValuesOf<typeof KEY_USAGE.fields>
 export type LimitWindow = ValuesOf<typeof LIMIT_WINDOW.fields>
 

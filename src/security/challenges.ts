@@ -1,5 +1,6 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { deriveKeys, type Secrets } from './derived-keys.ts'
+import { isSame } from './same-text.ts'
 
 /**
  * Challenges for authenticators. They are signed instead of stored, so that a question costs no row: anybody may ask. What was used is
@@ -30,11 +31,7 @@ export function createChallenges(secrets: Secrets, now: () => number): Challenge
       const bytes = Buffer.from(challenge, 'base64url')
       const content = bytes.subarray(0, RANDOM_BYTES + TIME_BYTES)
       const mac = bytes.subarray(RANDOM_BYTES + TIME_BYTES)
-      const isOurs = keys.some((key) => {
-        const expected = macOf(key, content, subject)
-        return mac.length === expected.length && timingSafeEqual(mac, expected)
-      })
-      if (!isOurs) return undefined
+      if (!keys.some((key) => isSame(mac, macOf(key, content, subject)))) return undefined
       const expiresAt = Number(content.readBigUInt64BE(RANDOM_BYTES))
       return expiresAt > now() ? { id: hashChallenge(content.toString('base64url')), expiresAt } : undefined
     },

@@ -1,6 +1,7 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { TotpSecret } from '../model/factor.ts'
 import { deriveKeys, fingerprints, type Secrets } from './derived-keys.ts'
+import { isSame } from './same-text.ts'
 import { createSealer } from './sealing.ts'
 
 /** Codes from an app (RFC 6238): SHA-1, six digits, thirty seconds, as every app supports them. */
@@ -23,7 +24,7 @@ export function totpUri(secret: string, issuer: string, account: string): string
 /** The time step of a code: the present one, or one before or after it. Undefined if it is the code of none of them. */
 export function stepOf(secret: string, code: string, now: number): number | undefined {
   const present = Math.floor(now / STEP_MS)
-  return [present - 1, present, present + 1].find((step) => isEqual(code, codeAt(secret, step)))
+  return [present - 1, present, present + 1].find((step) => isSame(code, codeAt(secret, step)))
 }
 
 export function codeAt(secret: string, step: number): string {
@@ -43,12 +44,6 @@ export function base32(bytes: Buffer): string {
 export function fromBase32(text: string): Buffer {
   const bits = Array.from(text, (letter) => ALPHABET.indexOf(letter).toString(2).padStart(5, '0')).join('')
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)))
-}
-
-function isEqual(given: string, expected: string): boolean {
-  // Six characters that are not digits may be more than six bytes.
-  const bytes = Buffer.from(given)
-  return bytes.length === expected.length && timingSafeEqual(bytes, Buffer.from(expected))
 }
 
 /** Encrypts the secrets of apps, so that a copy of the database without SECRET_KEY reveals none. */

@@ -1,7 +1,7 @@
 import { KEY_ROW, RETIRING_SECRET } from '../model/api-key.ts'
 import { AUDIT_MARK, EVENT_SEAL, WRITTEN_EVENT } from '../model/audit.ts'
 import { snakeCase } from '../model/entity.ts'
-import { PASSKEY_ROW, TOTP_SECRET } from '../model/factor.ts'
+import { PASSKEY_ROW, RECOVERY_CODE, TOTP_SECRET } from '../model/factor.ts'
 import { INVITATION_ROW } from '../model/invitation.ts'
 import { DELIVERY_FIELDS, MAIL_RECORD, QUEUED_MAIL } from '../model/mail.ts'
 import { IDENTITY_ROW } from '../model/provider.ts'
@@ -23,7 +23,7 @@ export const TABLES = {
   user_data: USER_DATA_ROW.columnNames,
   sessions: [...SESSION_ROW.columnNames, 'last_seen_at', 'confirmed_at'],
   totp_secrets: TOTP_SECRET.columnNames,
-  recovery_codes: ['user_id', 'code_hash'],
+  recovery_codes: RECOVERY_CODE.columnNames,
   passkeys: PASSKEY_ROW.columnNames,
   identities: IDENTITY_ROW.columnNames,
   unproven_accounts: ['user_id'],

@@ -131,6 +131,11 @@ export function changeAsAdmin<Result>(
     : changes.toAccount({ caller, origin }, { userId: caller.user.id, allowed: 'admin' }, work)
 }
 
+/** A change of the account of a caller. */
+export function changeOwn<Result>(changes: Changes, actor: Actor, work: Work<Result>): Promise<Result> {
+  return changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, work)
+}
+
 /** All rows in order of id, one page at a time, so that memory does not grow with their number. */
 export async function* pagesOf<Row extends { readonly id: number }>(
   size: number,

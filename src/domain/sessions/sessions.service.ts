@@ -38,8 +38,7 @@ export function createSessions({ reads, changes, now }: Pick<DomainParts, 'reads
     },
     revoke: (by, userId, sessionId) =>
       changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
-        if (!(await deleteSession(tx, sessionId, userId, now()))) throw new Refusal('session_not_found')
-        tx.record({ kind: 'session.revoked', target: userId, sessionId })
+        if (!(await endSession(tx, userId, sessionId, now()))) throw new Refusal('session_not_found')
       }),
     async revokeAll(by, userId) {
       const { caller } = by
@@ -100,7 +99,7 @@ export async function replacePageSession(tx: ChangeTransaction, tokens: Tokens, 
   const { user, sessionId, secondFactor } = caller
   if (sessionId === undefined) throw new Refusal('no_session')
   const method = (await findSessionMethod(tx, sessionId)) ?? 'password'
-  if (await deleteSession(tx, sessionId, user.id, now)) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
+  await endSession(tx, user.id, sessionId, now)
   return openPageSession(tx, tokens, { userId: user.id, method, secondFactor, origin, now })
 }
 
@@ -114,6 +113,13 @@ async function addSession(tx: ChangeTransaction, given: Opening, lifetimeMinutes
   tx.record({ kind: 'session.created', target: userId, sessionId: id })
   await endOldestSessions(tx, userId)
   return id
+}
+
+/** Returns false if there is no such live session. */
+export async function endSession(tx: ChangeTransaction, userId: number, sessionId: string, now: number): Promise<boolean> {
+  const isEnded = await deleteSession(tx, sessionId, userId, now)
+  if (isEnded) tx.record({ kind: 'session.revoked', target: userId, sessionId })
+  return isEnded
 }
 
 async function endOldestSessions(tx: ChangeTransaction, userId: number, exceptSessionId?: string): Promise<void> {

@@ -18,7 +18,7 @@ import {
   usePasskey,
 } from '../../storage/repositories/sign-in/passkey.repository.ts'
 import { requireCaller } from '../changes/callers.ts'
-import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { type ChangeTransaction, changeOwn, type DomainParts } from '../changes/changes.ts'
 import { MAX_PASSKEYS } from '../values/limits.ts'
 import type { WayInRule } from './way-in-rule.ts'
 
@@ -69,8 +69,6 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
     loginChallenge === undefined ? 'sign in' : `second step of ${hashChallenge(loginChallenge)}`
   const additionBy = ({ caller }: Actor) => `add to ${caller.user.id}`
   const additionFor = ({ handle }: Pick<NewOwner, 'handle'>) => `first of ${handle}`
-  const toOwn = <Result>(actor: Actor, work: (tx: ChangeTransaction, passkeys: number) => Promise<Result>) =>
-    changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, (tx, target) => work(tx, target.passkeys))
 
   function optionsFor({ handle, email, firstName, lastName }: NewOwner, subject: string, existing: readonly PasskeyRow[]) {
     const user = { handle: Buffer.from(handle).toString('base64url'), email, displayName: `${firstName} ${lastName}` }
@@ -109,8 +107,8 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
       const { user, sessionId = '' } = actor.caller
       await requireCaller(reads, actor.caller, now())
       const prepared = await prepareNew(given, additionBy(actor))
-      const change = toOwn(actor, async (tx, count) => {
-        if (count >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
+      const change = changeOwn(changes, actor, async (tx, { passkeys }) => {
+        if (passkeys >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
         const passkey = await prepared.store(tx, user.id, name)
         // The authenticator has just verified its user.
         await confirmSession(tx, sessionId, { at: now(), withFactor: true })
@@ -121,13 +119,13 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
     firstOptions: (owner) => optionsFor(owner, additionFor(owner), []),
     prepareFirst: (owner, given) => prepareNew(given, additionFor(owner)),
     rename: (actor, id, name) =>
-      toOwn(actor, async (tx) => {
+      changeOwn(changes, actor, async (tx) => {
         const renamed = await renamePasskey(tx, actor.caller.user.id, id, name)
         if (renamed === undefined) throw new Refusal('passkey_not_found')
         return renamed
       }),
     remove: (actor, id) =>
-      toOwn(actor, async (tx) => {
+      changeOwn(changes, actor, async (tx) => {
         const { id: userId } = actor.caller.user
         if (!(await deletePasskey(tx, userId, id))) throw new Refusal('passkey_not_found')
         await countPasskeys(tx, userId)

@@ -1,7 +1,6 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import type { FactorMethod, Factors, TotpSecret } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
 import { generateRecoveryCodes, hashRecoveryCode, type NewRecoveryCodes } from '../../security/recovery-codes.ts'
 import { generateTotpSecret, stepOf, type TotpSealer, totpUri } from '../../security/totp.ts'
 import type { Transaction } from '../../storage/database.ts'
@@ -23,7 +22,7 @@ import {
 } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { countPasskeys, deletePasskeys } from '../../storage/repositories/sign-in/passkey.repository.ts'
 import { requireCaller } from '../changes/callers.ts'
-import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { type ChangeTransaction, changeOwn, type DomainParts } from '../changes/changes.ts'
 import { trimSessions } from '../sessions/sessions.service.ts'
 import { factorsOf } from '../users/user-administration.service.ts'
 
@@ -61,9 +60,6 @@ const SETUP_MS = 15 * 60_000
 const RESEAL_BATCH = 100
 
 export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: Parts): SecondFactor {
-  const toOwn = <Result>(actor: Actor, work: (tx: ChangeTransaction, target: User & UserSecrets) => Promise<Result>) =>
-    changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, work)
-
   /** The time step of a code; undefined for a wrong one, and for a secret that no SECRET_KEY opens. */
   function openStep(sealed: TotpSecret, code: string): number | undefined {
     const secret = totpSealer.open(sealed)
@@ -93,7 +89,7 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
     status: (userId) => factorsOf(reads, userId),
     async begin(actor) {
       const secret = generateTotpSecret()
-      return toOwn(actor, async (tx, { id, email, totp }) => {
+      return changeOwn(changes, actor, async (tx, { id, email, totp }) => {
         if (totp) throw new Refusal('second_factor_on')
         await saveTotpSecret(tx, {
           userId: id,
@@ -113,7 +109,7 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
       const step = isOpen ? openStep(begun, code) : undefined
       if (step === undefined) throw new Refusal('invalid_code')
       const recovery = await generateRecoveryCodes()
-      return toOwn(actor, async (tx, { id }) => {
+      return changeOwn(changes, actor, async (tx, { id }) => {
         // Another request may have begun anew, or have confirmed the same secret.
         const current = await findTotpSecret(tx, id)
         if (current?.secret !== begun?.secret || current?.confirmedAt !== undefined) throw new Refusal('invalid_code')
@@ -125,14 +121,14 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
       })
     },
     remove: (actor) =>
-      toOwn(actor, async (tx, { id, totp }) => {
+      changeOwn(changes, actor, async (tx, { id, totp }) => {
         if (!totp) throw new Refusal('second_factor_off')
         await endAll(tx, id)
         tx.record({ kind: 'factor.removed', target: id, changed: ['totp'] })
       }),
     async renewRecoveryCodes(actor) {
       const recovery = await generateRecoveryCodes()
-      return toOwn(actor, async (tx, { id, totp }) => {
+      return changeOwn(changes, actor, async (tx, { id, totp }) => {
         if (!totp) throw new Refusal('second_factor_off')
         tx.record({ kind: 'factor.added', target: id, changed: ['recovery_codes'] })
         return saveRecoveryCodes(tx, id, recovery)
