@@ -46,21 +46,20 @@ export function fromBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)))
 }
 
-/** Encrypts the secrets of apps, so that a copy of the database without SECRET_KEY reveals none. */
-export type TotpSealer = {
-  /** The fingerprints of the former secrets. */
-  readonly formerSeals: readonly string[]
-  sealFor(userId: number, secret: string): Pick<TotpSecret, 'secret' | 'sealedWith'>
-  /** Undefined if neither SECRET_KEY nor a former one opens it. */
-  open(sealed: Pick<TotpSecret, 'userId' | 'secret'>): string | undefined
-}
+export type TotpSealer = ReturnType<typeof createTotpSealer>
 
-export function createTotpSealer(secrets: Secrets): TotpSealer {
+/** Encrypts the secrets of apps, so that a copy of the database without SECRET_KEY reveals none. */
+export function createTotpSealer(secrets: Secrets) {
   const sealer = createSealer(deriveKeys(secrets, 'second-factor'))
   const [sealedWith, ...formerSeals] = fingerprints(secrets)
   return {
+    /** The fingerprints of the former secrets. */
     formerSeals,
-    sealFor: (userId, secret) => ({ secret: sealer.seal(secret, String(userId)), sealedWith }),
-    open: ({ userId, secret }) => sealer.open(secret, String(userId))?.text,
+    sealFor: (userId: number, secret: string): Pick<TotpSecret, 'secret' | 'sealedWith'> => ({
+      secret: sealer.seal(secret, String(userId)),
+      sealedWith,
+    }),
+    /** Undefined if neither SECRET_KEY nor a former one opens it. */
+    open: ({ userId, secret }: Pick<TotpSecret, 'userId' | 'secret'>): string | undefined => sealer.open(secret, String(userId))?.text,
   }
 }

@@ -2,7 +2,7 @@ import type { Actor, Origin } from '../../model/caller.ts'
 import type { FactorMethod, SignInMethod } from '../../model/factor.ts'
 import type { ProvenIdentity } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
+import type { Account } from '../../model/user.ts'
 import { confirmSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { findIdentityOwner } from '../../storage/repositories/sign-in/identity.repository.ts'
 import { findUserByEmail, findUserById, lockAccounts, recordLogin, recordSignIn } from '../../storage/repositories/users/user.repository.ts'
@@ -69,8 +69,6 @@ type Entrance = {
   readonly secondFactor: boolean
   readonly refusal: 'invalid_challenge' | 'passkey_refused' | 'code_refused' | 'provider_refused'
 }
-
-type Account = User & UserSecrets
 
 export function createLogin(parts: Parts): Login {
   const { reads, changes, tokens, passwords, observer, now, onMailQueued, languages } = parts

@@ -1,5 +1,5 @@
 import type { Actor, Operator } from '../../model/caller.ts'
-import type { FactorMethod, Factors, TotpSecret } from '../../model/factor.ts'
+import type { FactorMethod, TotpSecret } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { generateRecoveryCodes, hashRecoveryCode, type NewRecoveryCodes } from '../../security/recovery-codes.ts'
 import { generateTotpSecret, stepOf, type TotpSealer, totpUri } from '../../security/totp.ts'
@@ -33,22 +33,7 @@ type PreparedCode = {
   use(tx: Transaction): Promise<boolean>
 }
 
-/** Codes from an app, and the codes for the day when it is lost. */
-export type SecondFactor = {
-  status(userId: number): Promise<Factors>
-  /** Returns a secret for the app. Nothing changes until a code of it is confirmed. */
-  begin(actor: Actor): Promise<{ readonly secret: string; readonly uri: string }>
-  /** Turns codes on. Returns the recovery codes, which are never shown again. */
-  confirm(actor: Actor, code: string): Promise<readonly string[]>
-  remove(actor: Actor): Promise<void>
-  renewRecoveryCodes(actor: Actor): Promise<readonly string[]>
-  /** Removes everything besides the password, and ends the sessions of the account. */
-  reset(by: Actor | Operator, userId: number): Promise<void>
-  /** Does the slow work of a comparison, so that no transaction waits for it. */
-  prepare(userId: number, code: string): Promise<PreparedCode>
-  /** Encrypts with the current SECRET_KEY what a former one encrypted, in small batches, until all is done or the service stops. */
-  reseal(isStopped?: () => boolean): Promise<void>
-}
+export type SecondFactor = ReturnType<typeof createSecondFactor>
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   readonly totpSealer: TotpSealer
@@ -59,7 +44,8 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
 const SETUP_MS = 15 * 60_000
 const RESEAL_BATCH = 100
 
-export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: Parts): SecondFactor {
+/** Codes from an app, and the codes for the day when it is lost. */
+export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: Parts) {
   /** The time step of a code; undefined for a wrong one, and for a secret that no SECRET_KEY opens. */
   function openStep(sealed: TotpSecret, code: string): number | undefined {
     const secret = totpSealer.open(sealed)
@@ -86,8 +72,9 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
   }
 
   return {
-    status: (userId) => factorsOf(reads, userId),
-    async begin(actor) {
+    status: (userId: number) => factorsOf(reads, userId),
+    /** Returns a secret for the app. Nothing changes until a code of it is confirmed. */
+    begin(actor: Actor) {
       const secret = generateTotpSecret()
       return changeOwn(changes, actor, async (tx, { id, email, totp }) => {
         if (totp) throw new Refusal('second_factor_on')
@@ -102,7 +89,8 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         return { secret, uri: totpUri(secret, issuer, email) }
       })
     },
-    async confirm(actor, code) {
+    /** Turns codes on. Returns the recovery codes, which are never shown again. */
+    async confirm(actor: Actor, code: string) {
       await requireCaller(reads, actor.caller, now())
       const begun = await findTotpSecret(reads, actor.caller.user.id)
       const isOpen = begun !== undefined && begun.confirmedAt === undefined && begun.createdAt + SETUP_MS > now()
@@ -120,13 +108,13 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         return saveRecoveryCodes(tx, id, recovery)
       })
     },
-    remove: (actor) =>
+    remove: (actor: Actor) =>
       changeOwn(changes, actor, async (tx, { id, totp }) => {
         if (!totp) throw new Refusal('second_factor_off')
         await endAll(tx, id)
         tx.record({ kind: 'factor.removed', target: id, changed: ['totp'] })
       }),
-    async renewRecoveryCodes(actor) {
+    async renewRecoveryCodes(actor: Actor) {
       const recovery = await generateRecoveryCodes()
       return changeOwn(changes, actor, async (tx, { id, totp }) => {
         if (!totp) throw new Refusal('second_factor_off')
@@ -134,7 +122,8 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         return saveRecoveryCodes(tx, id, recovery)
       })
     },
-    async reset(by, userId) {
+    /** Removes everything besides the password, and ends the sessions of the account. */
+    async reset(by: Actor | Operator, userId: number): Promise<void> {
       const change = <Result>(work: (tx: ChangeTransaction) => Promise<Result>) => changes.toAccount(by, { userId, allowed: 'admin' }, work)
       await trimSessions(reads, change, userId)
       await change(async (tx) => {
@@ -145,7 +134,8 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         tx.record({ kind: 'factor.reset', target: userId })
       })
     },
-    async prepare(userId, code) {
+    /** Does the slow work of a comparison, so that no transaction waits for it. */
+    async prepare(userId: number, code: string): Promise<PreparedCode> {
       const typed = code.replaceAll(' ', '')
       const kept = await findTotpSecret(reads, userId)
       if (/^\d{6}$/.test(typed)) {
@@ -155,7 +145,8 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
       const hash = await hashRecoveryCode(typed, kept?.salt ?? '')
       return { method: 'recovery_code', use: async (tx) => hash !== undefined && useRecoveryCode(tx, userId, hash) }
     },
-    async reseal(isStopped = () => false) {
+    /** Encrypts with the current SECRET_KEY what a former one encrypted, in small batches, until all is done or the service stops. */
+    async reseal(isStopped: () => boolean = () => false): Promise<void> {
       for (const formerSeal of totpSealer.formerSeals) {
         let page: readonly TotpSecret[]
         let lastId = 0

@@ -2,7 +2,7 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import type { EventKind } from '../../model/event.ts'
 import type { Factors } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { Profile, User, UserSearch, UserSecrets } from '../../model/user.ts'
+import type { Account, Profile, User, UserSearch } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import type { Reads } from '../../storage/database.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
@@ -142,7 +142,7 @@ async function editVerification(tx: ChangeTransaction, { id, role }: User, { ver
 type Removal = Pick<AccountChange, 'userId' | 'allowed'> & {
   readonly now: () => number
   /** Refuses before anything is deleted. */
-  readonly check?: ((target: User & UserSecrets) => void) | undefined
+  readonly check?: ((target: Account) => void) | undefined
   /** Called with the number of deleted rows after each batch but the last. */
   readonly onProgress?: ((deletedRows: number) => void) | undefined
 }

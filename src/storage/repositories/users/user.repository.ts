@@ -1,22 +1,21 @@
 import { randomInt } from 'node:crypto'
-import { entity, type ValuesOf, without } from '../../../model/entity.ts'
+import { type ValuesOf, without } from '../../../model/entity.ts'
 import type { Language } from '../../../model/language.ts'
 import {
+  ACCOUNT,
+  type Account,
   OWN_ACCOUNT,
   type OwnAccount,
   type Role,
   USER,
   USER_PLAN,
   USER_ROW,
-  USER_SECRETS,
   type User,
   type UserRow,
-  type UserSecrets,
 } from '../../../model/user.ts'
 import { insertInto, type StoredRow, statement, type Transaction } from '../../database.ts'
 import { changes, finds, findsIn, listsIn, runs } from '../../repository-functions.ts'
 
-const ACCOUNT = entity('users', { ...USER.fields, ...USER_SECRETS.fields })
 // The database assigns the id.
 const NEW_ROW = without(USER_ROW, 'id')
 /** An account begins without them. */
@@ -82,9 +81,9 @@ export function firstVersions() {
   return { emailVersion: randomInt(MAX_FIRST_VERSION), resetVersion: randomInt(MAX_FIRST_VERSION) }
 }
 
-export const findUserById = findsIn<User & UserSecrets, [id: number]>(ACCOUNT, 'where id = $1')
+export const findUserById = findsIn<Account, [id: number]>(ACCOUNT, 'where id = $1')
 
-export const findUserByEmail = findsIn<User & UserSecrets, [emailKey: string]>(ACCOUNT, 'where email_key = $1')
+export const findUserByEmail = findsIn<Account, [emailKey: string]>(ACCOUNT, 'where email_key = $1')
 
 export const findOwnAccount = findsIn<OwnAccount, [id: number]>(OWN_ACCOUNT, 'where id = $1')
 
