@@ -48,8 +48,7 @@ type Accepted = readonly (readonly [text: string, reason: string])[]
 
 /** Statements that read a whole table, or look as if they did, by the beginning of their text, and why that is accepted. */
 const ACCEPTED: Accepted = [
-  ["select count(*) as count from users where role = 'admin'", 'from the index of the admins, who are few'],
-  ["select id from users where role = 'admin' limit 1", 'one row of the index of the admins'],
+  ["select id from users where role = 'admin'", 'one row of the index of the admins, who are few'],
   ['select id from users limit 1', 'one row'],
   ['select (select min(id) from events) as first', 'the oldest event, by limit 1'],
   ['delete from event_seals where position', 'the first links, by limit; only `latchkey audit reseal`'],

@@ -48,10 +48,8 @@ const EXPIRED: readonly DeleteBatch[] = [
 ]
 
 /**
- * Deletes expired sessions, challenges, sign-in mails, codes of hand-offs and invitations, ended secrets of API keys, ended windows of
- * limits, use of API keys that is over 400 days old, old requests for another address, the history of mails after 30 days, limits that are fully available again and counts of
- * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
- * error, the next run does what is left.
+ * Deletes what has expired and what is older than it is kept, rounds old kinds of foreign hashes, and does other periodic work, every ten
+ * minutes. After an error, the next run does what is left.
  */
 export function createHousekeeping(
   db: Database,

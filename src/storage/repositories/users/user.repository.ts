@@ -13,8 +13,8 @@ import {
   type User,
   type UserRow,
 } from '../../../model/user.ts'
-import { insertInto, type StoredRow, statement, type Transaction } from '../../database.ts'
-import { changes, finds, findsIn, listsIn, runs } from '../../repository-functions.ts'
+import { insertInto, type Reads, statement, type Transaction } from '../../database.ts'
+import { changes, exists, findsIn, listsIn, runs } from '../../repository-functions.ts'
 
 // The database assigns the id.
 const NEW_ROW = without(USER_ROW, 'id')
@@ -175,23 +175,15 @@ export const promoteByEmail = changes<Transaction, [emailKey: string]>(
   `update users set role = 'admin', verified = true where email_key = $1 and (role <> 'admin' or not verified)`,
 )
 
-export const findAnyAdmin = finds<{ readonly id: number }, []>(`select id from users where role = 'admin' limit 1`)
+export const hasAdmin = exists<Reads, []>(`select id from users where role = 'admin' limit 1`)
 
 /** Whether another user has the admin role, banned or not. */
-export const hasOtherAdmin = finds<boolean, [id: number], Transaction>(
-  `select count(*) as count from users where role = 'admin' and id <> $1`,
-  isAny,
-)
+export const hasOtherAdmin = exists<Transaction, [id: number]>(`select id from users where role = 'admin' and id <> $1 limit 1`)
 
 /** Whether another admin can log in: verified and not banned. */
-export const hasOtherActiveAdmin = finds<boolean, [id: number], Transaction>(
-  `select count(*) as count from users where role = 'admin' and id <> $1 and banned = false and verified = true`,
-  isAny,
+export const hasOtherActiveAdmin = exists<Transaction, [id: number]>(
+  `select id from users where role = 'admin' and id <> $1 and banned = false and verified = true limit 1`,
 )
-
-function isAny(row: StoredRow): boolean {
-  return Number(row['count']) > 0
-}
 
 /** The plan that an admin has chosen for an account, if any. */
 export const findPlanName = findsIn<ValuesOf<typeof USER_PLAN.fields>, [id: number]>(USER_PLAN, 'where id = $1')
