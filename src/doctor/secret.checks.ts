@@ -71,11 +71,11 @@ export function checkRotation(config: Config, uses: Uses, now: number): Finding[
   return findings.length === 0 ? ROTATION.ok('none in progress') : findings
 }
 
-function readableSecrets(config: Config): Secrets | undefined {
+/** Undefined if there are none yet, or none that can be read: checkSecret() reports that. */
+export function readableSecrets(config: Config): Secrets | undefined {
   try {
     return existingSecretsOf(config)
   } catch {
-    // checkSecret() has reported it.
     return undefined
   }
 }

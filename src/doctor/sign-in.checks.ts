@@ -1,7 +1,6 @@
 import type { Config } from '../config/load.ts'
 import { isIssuerOf } from '../model/provider.ts'
 import { Refusal } from '../model/refusal.ts'
-import { existingSecretsOf } from '../process/secrets.ts'
 import { fingerprints } from '../security/derived-keys.ts'
 import { createProviderClient } from '../security/providers/provider-client.ts'
 import { isLoopbackHostHeader } from '../shared/addresses.ts'
@@ -9,6 +8,7 @@ import { COMMAND } from '../shared/program.ts'
 import { counted } from '../shared/text.ts'
 import type { Inspection } from '../storage/maintenance/inspection.ts'
 import { about, type Finding } from './finding.ts'
+import { readableSecrets } from './secret.checks.ts'
 
 const PROVIDERS = about('providers')
 
@@ -60,7 +60,8 @@ export function checkFactors(config: Config, factors: Factors): Finding[] {
 }
 
 function checkSeals(config: Config, { totpSeals }: Factors): Finding[] {
-  const known = knownSeals(config)
+  const secrets = readableSecrets(config)
+  const known = secrets && fingerprints(secrets)
   return totpSeals
     .filter(({ sealedWith }) => known !== undefined && !known.includes(sealedWith))
     .flatMap(({ count, users }) =>
@@ -69,16 +70,6 @@ function checkSeals(config: Config, { totpSeals }: Factors): Finding[] {
         `Add the former SECRET_KEY to SECRET_KEY_FALLBACKS and restart. If it is lost, use: ${COMMAND} user reset-second-factor USER`,
       ),
     )
-}
-
-function knownSeals(config: Config): readonly string[] | undefined {
-  try {
-    const secrets = existingSecretsOf(config)
-    return secrets && fingerprints(secrets)
-  } catch {
-    // checkSecret() has reported it.
-    return undefined
-  }
 }
 
 function checkPasskeys({ relyingParty, baseUrl }: Config, { passkeys }: Factors): Finding[] {

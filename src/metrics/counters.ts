@@ -1,34 +1,10 @@
 import type { ActivityCounts } from '../domain/operations/activity.ts'
-import type { AuthFailureReason, AuthMethod, KeyValidationStatus, LoginStatus, Observer } from '../domain/operations/observer.ts'
+import { AUTH_FAILURES, AUTH_METHODS, FACTOR_STATUSES, KEY_STATUSES, LOGIN_STATUSES, type Observer } from '../domain/operations/observer.ts'
 import { CHECK_LIMIT_NAMES } from '../domain/values/plans.ts'
 import { CODE_LIMIT_NAMES, LIMIT_NAMES } from '../domain/values/rate-limits.ts'
 import { AUDITED_KINDS } from '../model/event.ts'
-import type { FactorMethod } from '../model/factor.ts'
+import { FACTOR_METHODS } from '../model/factor.ts'
 import { createRegistry, type Registry, type Series } from './registry.ts'
-
-const AUTH_METHODS: readonly AuthMethod[] = ['jwt', 'refresh_token', 'verify_email', 'password_reset', 'email_change']
-const AUTH_FAILURES: readonly AuthFailureReason[] = [
-  'invalid_token',
-  'expired_token',
-  'user_not_found',
-  'banned_user',
-  'unverified_user',
-  'already_verified',
-]
-// An object, so that a status that is missing here does not compile.
-const KEY_STATUSES: Readonly<Record<KeyValidationStatus, true>> = {
-  valid: true,
-  invalid_format: true,
-  not_found: true,
-  inactive: true,
-  expired: true,
-  user_banned: true,
-  user_unverified: true,
-}
-const LOGIN_STATUSES: readonly LoginStatus[] = ['success', 'invalid_password', 'banned', 'not_verified']
-
-const FACTOR_METHODS: readonly FactorMethod[] = ['totp', 'recovery_code', 'passkey']
-const FACTOR_STATUSES = ['success', 'invalid'] as const
 
 // The metrics are public: only accounts that exist have failed logins.
 const PUBLIC_KINDS = AUDITED_KINDS.filter((kind) => kind !== 'login.failed' && kind !== 'factor.failed')
@@ -50,7 +26,7 @@ function createObserver(registry: Registry, beforeCount: () => void) {
   const rateLimited = registry.counter('rate_limited_requests_total', 'Requests that exceeded a limit, by limit.', ['limit'])
   const auditEvents = registry.counter('audit_events_total', 'Recorded events of the audit trail, by kind.', ['kind'])
   const failures = byName(AUTH_METHODS, (method) => byName(AUTH_FAILURES, (reason) => authFailures(method, reason)))
-  const keys = byName(Object.keys(KEY_STATUSES), keyValidations)
+  const keys = byName(KEY_STATUSES, keyValidations)
   const logins = byName(LOGIN_STATUSES, loginAttempts)
   const factors = byName(FACTOR_METHODS, (method) => byName(FACTOR_STATUSES, (status) => factorAttempts(method, status)))
   const limits = byName([...LIMIT_NAMES, ...CODE_LIMIT_NAMES, ...CHECK_LIMIT_NAMES], rateLimited)

@@ -1,9 +1,6 @@
 /** One combination of label values of a counter. */
 export type Series = { value: number }
 
-type Histogram = { observe(value: number): void; sum(): number }
-type Summary = { observe(value: number): void }
-
 type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary'
 /** How the values of several processes are aggregated. */
 type Merge = 'sum' | 'max' | 'min'
@@ -13,22 +10,13 @@ type Description = { readonly name: string; readonly help: string; readonly type
 /** All metrics of one process at one moment, as plain data that can be sent to another process. */
 export type Snapshot = readonly (Description & { readonly samples: readonly Sample[] })[]
 
-export type Registry = {
-  /** Returns the series for label values, in the order of the label names. Keep it where counting is frequent, and add to its value. */
-  counter(name: string, help: string, labelNames: readonly string[]): (...labelValues: string[]) => Series
-  histogram(name: string, help: string, buckets: readonly number[]): Histogram
-  summary(name: string, help: string, labelNames: readonly string[]): (...labelValues: string[]) => Summary
-  /** Read on each scrape; undefined when the value is unknown. */
-  gauge(name: string, help: string, read: () => number | undefined, merge?: Merge): void
-  counterOf(name: string, help: string, read: () => number): void
-  snapshot(): Snapshot
-}
+export type Registry = ReturnType<typeof createRegistry>
 
 /**
  * Counting adds to a number that was looked up before; everything more expensive happens on a scrape. The namespace is the prefix of every
  * name, except for those of the process, which are the same in every program.
  */
-export function createRegistry(namespace = ''): Registry {
+export function createRegistry(namespace = '') {
   const metrics: (Description & { samples(): Sample[] })[] = []
 
   function add(given: string, help: string, type: MetricType, samples: () => Sample[], merge: Merge = 'sum'): void {
@@ -45,24 +33,27 @@ export function createRegistry(namespace = ''): Registry {
   }
 
   return {
-    counter(name, help, labelNames) {
+    /** Returns the series for label values, in the order of the label names. Keep it where counting is frequent, and add to its value. */
+    counter(name: string, help: string, labelNames: readonly string[]): (...labelValues: string[]) => Series {
       const series = labelled(labelNames, (): Series => ({ value: 0 }))
       add(name, help, 'counter', () => series.all().map(([labels, { value }]) => ({ suffix: '', labels, value })))
       return series.of
     },
-    histogram(name, help, buckets) {
+    histogram(name: string, help: string, buckets: readonly number[]) {
       const histogram = createHistogram(buckets)
       add(name, help, 'histogram', histogram.samples)
       return histogram
     },
-    summary(name, help, labelNames) {
+    summary(name: string, help: string, labelNames: readonly string[]) {
       const series = labelled(labelNames, createSummary)
       add(name, help, 'summary', () => series.all().flatMap(([labels, summary]) => summary.samples(labels)))
       return series.of
     },
-    gauge: (name, help, read, merge) => add(name, help, 'gauge', readOnDemand(read), merge),
-    counterOf: (name, help, read) => add(name, help, 'counter', readOnDemand(read)),
-    snapshot: () => metrics.map(({ samples, ...description }) => ({ ...description, samples: samples() })),
+    /** Read on each scrape; undefined when the value is unknown. */
+    gauge: (name: string, help: string, read: () => number | undefined, merge?: Merge): void =>
+      add(name, help, 'gauge', readOnDemand(read), merge),
+    counterOf: (name: string, help: string, read: () => number): void => add(name, help, 'counter', readOnDemand(read)),
+    snapshot: (): Snapshot => metrics.map(({ samples, ...description }) => ({ ...description, samples: samples() })),
   }
 }
 

@@ -22,10 +22,18 @@ export const KEY = entity('api_keys', {
 })
 /** A whole row, without the number that the database gives it. */
 export const KEY_ROW = entity('api_keys', { ...KEY.fields, userId: integer, keyHash: text })
+/** A key with its number and its owner, as admins see it in a list: of a row that is joined with its user. */
+export const OWNED_KEY = entity('api_keys', {
+  ...KEY.fields,
+  seq: integer,
+  ownerId: computed(integer, 'users.id'),
+  ownerEmail: computed(text, 'users.email'),
+})
 /** A secret that a rotation has replaced, and that works until it expires. */
 export const RETIRING_SECRET = entity('retiring_secrets', { keyHash: text, keyId: text, retiredAt: instant, expiresAt: instant })
 
 export type ApiKey = ValuesOf<typeof KEY.fields>
+export type OwnedApiKey = ValuesOf<typeof OWNED_KEY.fields>
 export type KeyRow = ValuesOf<typeof KEY_ROW.fields>
 export type RetiringSecret = ValuesOf<typeof RETIRING_SECRET.fields>
 
@@ -37,10 +45,4 @@ export type ApiKeyChanges = {
   readonly expiresAt?: number | null | undefined
   /** Null removes the limit. */
   readonly limit?: string | null | undefined
-}
-
-/** A key with its owner, as admins see it in a list. */
-export type OwnedApiKey = ApiKey & {
-  readonly ownerId: number
-  readonly ownerEmail: string
 }

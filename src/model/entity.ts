@@ -94,6 +94,7 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   : Name
 
 export type Entity<F extends Fields> = {
+  readonly table: string
   /** For an entity that has more fields. */
   readonly fields: F
   /** The columns of a `select`, in the order of the fields. */
@@ -131,6 +132,7 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
   }))
   const written = all.filter(({ field }) => field.sql === undefined)
   return {
+    table,
     fields,
     columns: all.map(({ column, field: { sql } }) => (sql === undefined ? `${table}.${column}` : `${sql} as ${column}`)).join(', '),
     columnNames: written.map(({ column }) => column),
@@ -157,6 +159,16 @@ export function entity<F extends Fields>(table: string, fields: F): Entity<F> {
       return json as JsonOf<F>
     },
   }
+}
+
+/** The same with fewer fields. */
+export function without<F extends Fields, Name extends keyof F>(
+  { table, fields }: Entity<F>,
+  ...names: readonly Name[]
+): Entity<{ readonly [Kept in Exclude<keyof F, Name>]: F[Kept] }> {
+  const left: readonly unknown[] = names
+  const kept = Object.entries(fields).filter(([name]) => !left.includes(name))
+  return entity(table, Object.fromEntries(kept) as { readonly [Kept in Exclude<keyof F, Name>]: F[Kept] })
 }
 
 export type JsonObject = Readonly<Record<string, unknown>>

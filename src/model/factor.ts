@@ -4,7 +4,8 @@ import { entity, flag, instant, integer, optional, text, texts, type ValuesOf } 
 export type SignInMethod = 'password' | 'passkey' | 'email' | (string & {})
 
 /** A second step of a login. */
-export type FactorMethod = 'totp' | 'recovery_code' | 'passkey'
+export const FACTOR_METHODS = ['totp', 'recovery_code', 'passkey'] as const
+export type FactorMethod = (typeof FACTOR_METHODS)[number]
 
 /** The secret that an account shares with an app. */
 export const TOTP_SECRET = entity('totp_secrets', {
@@ -18,6 +19,8 @@ export const TOTP_SECRET = entity('totp_secrets', {
   lastStep: integer,
   salt: text,
 })
+
+export const RECOVERY_CODE = entity('recovery_codes', { userId: integer, codeHash: text })
 
 /** A passkey as its owner sees it. */
 export const PASSKEY = entity('passkeys', {
@@ -60,6 +63,7 @@ export const HAND_OFF = entity('hand_offs', {
 
 export type HandOff = ValuesOf<typeof HAND_OFF.fields>
 export type TotpSecret = ValuesOf<typeof TOTP_SECRET.fields>
+export type RecoveryCode = ValuesOf<typeof RECOVERY_CODE.fields>
 export type Passkey = ValuesOf<typeof PASSKEY.fields>
 export type PasskeyRow = ValuesOf<typeof PASSKEY_ROW.fields>
 export type LoginChallenge = ValuesOf<typeof LOGIN_CHALLENGE.fields>

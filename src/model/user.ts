@@ -29,6 +29,8 @@ export const USER_SECRETS = entity('users', {
   totp: flag,
   passkeys: integer,
 })
+/** What most rules read of an account. */
+export const ACCOUNT = entity('users', { ...USER.fields, ...USER_SECRETS.fields })
 /** Whether the owner of an account has anything besides a password. */
 export const USER_FACTOR = entity('users', { hasFactor: computed(flag, '(users.totp or users.passkeys > 0)') })
 /** What users see of their own account on request. */
@@ -78,6 +80,7 @@ export function readUser(values: readonly unknown[]): User {
   }
 }
 export type UserSecrets = ValuesOf<typeof USER_SECRETS.fields>
+export type Account = ValuesOf<typeof ACCOUNT.fields>
 export type OwnAccount = ValuesOf<typeof OWN_ACCOUNT.fields>
 export type UserRow = ValuesOf<typeof USER_ROW.fields>
 

@@ -1,7 +1,8 @@
-import { createHmac, createSecretKey, hash, type KeyObject, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject, randomUUID } from 'node:crypto'
 import type { AuditMark, EventSeal, Seal, WrittenEvent } from '../model/audit.ts'
 import type { StoredEvent } from '../model/event.ts'
 import { deriveKeys, type Secrets } from './derived-keys.ts'
+import { isSame } from './same-text.ts'
 
 /** What an HMAC vouches for: an event as it was written, a link of the chain, or one of its ends. The kinds never match each other. */
 type Sealed = 'event' | 'link' | 'anchor' | 'head'
@@ -32,9 +33,7 @@ export function createAuditSeals(secrets: Secrets) {
     check(what: Sealed, content: string, { mac, macKey }: Seal): SealState {
       const key = byName.get(macKey)
       if (key === undefined) return 'unknown'
-      const expected = Buffer.from(macOf(key, what, content))
-      const given = Buffer.from(mac)
-      return given.length === expected.length && timingSafeEqual(given, expected) ? 'valid' : 'invalid'
+      return isSame(mac, macOf(key, what, content)) ? 'valid' : 'invalid'
     },
   }
 }

@@ -1,6 +1,7 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { TotpSecret } from '../model/factor.ts'
 import { deriveKeys, fingerprints, type Secrets } from './derived-keys.ts'
+import { isSame } from './same-text.ts'
 import { createSealer } from './sealing.ts'
 
 /** Codes from an app (RFC 6238): SHA-1, six digits, thirty seconds, as every app supports them. */
@@ -23,7 +24,7 @@ export function totpUri(secret: string, issuer: string, account: string): string
 /** The time step of a code: the present one, or one before or after it. Undefined if it is the code of none of them. */
 export function stepOf(secret: string, code: string, now: number): number | undefined {
   const present = Math.floor(now / STEP_MS)
-  return [present - 1, present, present + 1].find((step) => isEqual(code, codeAt(secret, step)))
+  return [present - 1, present, present + 1].find((step) => isSame(code, codeAt(secret, step)))
 }
 
 export function codeAt(secret: string, step: number): string {
@@ -45,27 +46,20 @@ export function fromBase32(text: string): Buffer {
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)))
 }
 
-function isEqual(given: string, expected: string): boolean {
-  // Six characters that are not digits may be more than six bytes.
-  const bytes = Buffer.from(given)
-  return bytes.length === expected.length && timingSafeEqual(bytes, Buffer.from(expected))
-}
+export type TotpSealer = ReturnType<typeof createTotpSealer>
 
 /** Encrypts the secrets of apps, so that a copy of the database without SECRET_KEY reveals none. */
-export type TotpSealer = {
-  /** The fingerprints of the former secrets. */
-  readonly formerSeals: readonly string[]
-  sealFor(userId: number, secret: string): Pick<TotpSecret, 'secret' | 'sealedWith'>
-  /** Undefined if neither SECRET_KEY nor a former one opens it. */
-  open(sealed: Pick<TotpSecret, 'userId' | 'secret'>): string | undefined
-}
-
-export function createTotpSealer(secrets: Secrets): TotpSealer {
+export function createTotpSealer(secrets: Secrets) {
   const sealer = createSealer(deriveKeys(secrets, 'second-factor'))
   const [sealedWith, ...formerSeals] = fingerprints(secrets)
   return {
+    /** The fingerprints of the former secrets. */
     formerSeals,
-    sealFor: (userId, secret) => ({ secret: sealer.seal(secret, String(userId)), sealedWith }),
-    open: ({ userId, secret }) => sealer.open(secret, String(userId))?.text,
+    sealFor: (userId: number, secret: string): Pick<TotpSecret, 'secret' | 'sealedWith'> => ({
+      secret: sealer.seal(secret, String(userId)),
+      sealedWith,
+    }),
+    /** Undefined if neither SECRET_KEY nor a former one opens it. */
+    open: ({ userId, secret }: Pick<TotpSecret, 'userId' | 'secret'>): string | undefined => sealer.open(secret, String(userId))?.text,
   }
 }

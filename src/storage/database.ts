@@ -1,3 +1,5 @@
+import type { Entity, Fields } from '../model/entity.ts'
+
 /** Which database to open: a SQLite file, or the PostgreSQL database of a URL. */
 export type DatabaseTarget = { readonly kind: 'sqlite'; readonly file: string } | PostgresTarget
 
@@ -19,6 +21,7 @@ export type Statement<Row> = {
   /** Its index among all declared statements, by which a driver finds the prepared one. */
   readonly index: number
   readonly sql: string
+  /** The same with `?1` in place of `$1`. */
   readonly sqliteSql: string
   readonly isRead: boolean
   /** Reads so much that SQLite, which blocks its thread, runs it on a separate thread. */
@@ -163,11 +166,16 @@ export function hotRead<Row>(
 }
 
 function declare<Row>(text: SqlText, properties: Pick<Statement<Row>, 'isLong' | 'hot' | 'fromRow'>): Statement<Row> {
-  const { postgres: sql, sqlite: sqliteSql } = typeof text === 'string' ? { postgres: text, sqlite: text } : text
+  const { postgres: sql, sqlite } = typeof text === 'string' ? { postgres: text, sqlite: text } : text
   const isRead = properties.isLong || /^\s*select\b/i.test(sql)
-  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql, isRead, ...properties }
+  const declared: Statement<Row> = { index: catalogue.length, sql, sqliteSql: numbered(sqlite), isRead, ...properties }
   catalogue.push(declared)
   return declared
+}
+
+/** To SQLite, `$1` is a name and `?1` a position: a read by an index takes half as long again if its values are bound by name. */
+export function numbered(sql: string): string {
+  return sql.replace(/\$(\d+)/g, '?$1')
 }
 
 export function declaredStatements(): readonly Statement<unknown>[] {
@@ -175,6 +183,6 @@ export function declaredStatements(): readonly Statement<unknown>[] {
 }
 
 /** The beginning of a statement that inserts one row with the values of an entity. */
-export function insertInto(table: string, { columnNames }: { readonly columnNames: readonly string[] }): string {
+export function insertInto({ table, columnNames }: Pick<Entity<Fields>, 'table' | 'columnNames'>): string {
   return `insert into ${table} (${columnNames.join(', ')}) values (${columnNames.map((_, index) => `$${index + 1}`).join(', ')})`
 }

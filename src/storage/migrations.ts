@@ -88,5 +88,5 @@ export function newerVersion(migration: string): MigrationError {
 /** The statement that records an applied migration, and its values. The column usable_from exists from the first migration that declares one. */
 export function recordOf({ name, checksum, usableFrom }: Migration): { readonly sql: string; readonly values: (string | number)[] } {
   const record = { name, checksum, applied_at: Date.now(), ...(usableFrom !== undefined && { usable_from: usableFrom }) }
-  return { sql: insertInto('schema_migrations', { columnNames: Object.keys(record) }), values: Object.values(record) }
+  return { sql: insertInto({ table: 'schema_migrations', columnNames: Object.keys(record) }), values: Object.values(record) }
 }

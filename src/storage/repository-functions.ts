@@ -1,4 +1,5 @@
-import { type Queries, type Reads, type SqlText, type StoredRow, statement, type Value } from './database.ts'
+import type { Entity, Fields, ValuesOf } from '../model/entity.ts'
+import { insertInto, type Queries, type Reads, type SqlText, type StoredRow, statement, type Transaction, type Value } from './database.ts'
 
 /*
  * Most functions of a repository are one statement, and are declared as that: what they run on, such as a transaction, and their
@@ -32,6 +33,30 @@ export function finds<Row, Values extends readonly Value[], Db extends Reads = R
 ): OneStatement<Db, Values, Row | undefined> {
   const declared = statement(sql, fromRow)
   return (db, ...values) => db.first(declared, ...values)
+}
+
+type Source<Row> = Pick<Entity<Fields>, 'table' | 'columns'> & { fromRow(row: StoredRow): Row }
+
+/** Finds one row of the table of an entity, or none. The clauses follow `select … from`. */
+export function findsIn<Row, Values extends readonly Value[], Db extends Reads = Reads>(
+  { table, columns, fromRow }: Source<Row>,
+  clauses: string,
+): OneStatement<Db, Values, Row | undefined> {
+  return finds(`select ${columns} from ${table} ${clauses}`, fromRow)
+}
+
+/** The same for all rows that it finds. */
+export function listsIn<Row, Values extends readonly Value[], Db extends Reads = Reads>(
+  { table, columns, fromRow }: Source<Row>,
+  clauses: string,
+): OneStatement<Db, Values, Row[]> {
+  return lists(`select ${columns} from ${table} ${clauses}`, fromRow)
+}
+
+/** Inserts a row. Throws UniqueViolation if a value that has to be unique is taken. */
+export function inserts<F extends Fields>(row: Entity<F>): (tx: Transaction, values: ValuesOf<F>) => Promise<void> {
+  const declared = statement(insertInto(row))
+  return async (tx, values) => void (await tx.run(declared, ...row.toValues(values)))
 }
 
 /** Returns whether there is a row. */

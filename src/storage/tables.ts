@@ -1,7 +1,7 @@
 import { KEY_ROW, RETIRING_SECRET } from '../model/api-key.ts'
 import { AUDIT_MARK, EVENT_SEAL, WRITTEN_EVENT } from '../model/audit.ts'
 import { snakeCase } from '../model/entity.ts'
-import { PASSKEY_ROW, TOTP_SECRET } from '../model/factor.ts'
+import { PASSKEY_ROW, RECOVERY_CODE, TOTP_SECRET } from '../model/factor.ts'
 import { INVITATION_ROW } from '../model/invitation.ts'
 import { DELIVERY_FIELDS, MAIL_RECORD, QUEUED_MAIL } from '../model/mail.ts'
 import { IDENTITY_ROW } from '../model/provider.ts'
@@ -23,7 +23,7 @@ export const TABLES = {
   user_data: USER_DATA_ROW.columnNames,
   sessions: [...SESSION_ROW.columnNames, 'last_seen_at', 'confirmed_at'],
   totp_secrets: TOTP_SECRET.columnNames,
-  recovery_codes: ['user_id', 'code_hash'],
+  recovery_codes: RECOVERY_CODE.columnNames,
   passkeys: PASSKEY_ROW.columnNames,
   identities: IDENTITY_ROW.columnNames,
   unproven_accounts: ['user_id'],
@@ -64,6 +64,17 @@ const ID_COLUMNS: Partial<Record<TableName, string>> = NUMBERED_TABLES
 /** A text for each database, around a part that differs. */
 export function around({ postgres, sqlite }: SqlTexts, sql: (part: string) => string): SqlTexts {
   return { postgres: sql(postgres), sqlite: sql(sqlite) }
+}
+
+/** A condition: one of the texts of a list that a statement gets as JSON, `$1`. PostgreSQL looks up each of them, rather than read the table. */
+export const GIVEN_TEXTS: SqlTexts = {
+  postgres: '= any (array(select json_array_elements_text($1::text::json)))',
+  sqlite: 'in (select value from json_each($1))',
+}
+/** The same for a list of ids. */
+export const GIVEN_IDS: SqlTexts = {
+  postgres: '= any (array(select json_array_elements_text($1::text::json)::bigint))',
+  sqlite: GIVEN_TEXTS.sqlite,
 }
 
 /** Rows of a table that a statement gets as one JSON text, `$1`: a list of objects with the names of the columns. */

@@ -48,8 +48,7 @@ type Accepted = readonly (readonly [text: string, reason: string])[]
 
 /** Statements that read a whole table, or look as if they did, by the beginning of their text, and why that is accepted. */
 const ACCEPTED: Accepted = [
-  ["select count(*) as count from users where role = 'admin'", 'from the index of the admins, who are few'],
-  ["select id from users where role = 'admin' limit 1", 'one row of the index of the admins'],
+  ["select id from users where role = 'admin'", 'one row of the index of the admins, who are few'],
   ['select id from users limit 1', 'one row'],
   ['select (select min(id) from events) as first', 'the oldest event, by limit 1'],
   ['delete from event_seals where position', 'the first links, by limit; only `latchkey audit reseal`'],
@@ -58,10 +57,7 @@ const ACCEPTED: Accepted = [
   ['select count(*) - count(failed_at) as pending, count(failed_at) as failed, min(', 'webhooks that wait or failed: as for mails'],
   ['delete from outbox where id', 'mails that wait or failed: every ten minutes'],
   ['delete from webhook_deliveries where id', 'webhooks that wait or failed: every ten minutes'],
-  [
-    'update webhook_deliveries set failed_at = $2, last_error = $5 where id in',
-    'webhooks that wait for a stopped receiver: every ten minutes',
-  ],
+  ['update webhook_deliveries set failed_at', 'webhooks that wait for a stopped receiver: every ten minutes'],
   ['update webhook_deliveries set waits_for = null where waits_for in', 'webhooks that wait or failed: every ten minutes'],
 ]
 /** Plans without values expect large batches. With its values, or in a larger table, PostgreSQL looks up the rows of these by an index. */

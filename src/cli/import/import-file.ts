@@ -116,7 +116,8 @@ function createRealWriter(services: Services, run: WriterOptions): ImportWriter 
 
 /**
  * Rehearses each batch in a transaction that is rolled back. Users of earlier batches that have something in common with this one are
- * written into the transaction first, so that the rules see what they would see in the import.
+ * written into the transaction first, so that the rules see what they would see in the import. One transaction for the whole file would
+ * need no record of them, but would keep everybody else from writing until its end.
  */
 function createRehearsal(rehearse: Rehearse, { options }: WriterOptions): ImportWriter {
   const earlier = createRecordStore<ImportedUser>()

@@ -3,7 +3,7 @@ import { snakeCase } from '../../model/entity.ts'
 import type { Change, Event } from '../../model/event.ts'
 import type { Languages } from '../../model/language.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
+import type { Account, User } from '../../model/user.ts'
 import type { Passwords } from '../../security/password.ts'
 import type { Tokens } from '../../security/token.ts'
 import type { Database, FinalStatement, LockName, Reads, Transaction } from '../../storage/database.ts'
@@ -28,7 +28,7 @@ export type AccountChange = {
   readonly lock?: LockName
 }
 
-type Work<Result> = (tx: ChangeTransaction, target: User & UserSecrets) => Promise<Result>
+type Work<Result> = (tx: ChangeTransaction, target: Account) => Promise<Result>
 
 /** The only way for a service to write. */
 export type Changes = {
@@ -129,6 +129,11 @@ export function changeAsAdmin<Result>(
   return caller === 'operator'
     ? changes.withoutCaller(origin, work)
     : changes.toAccount({ caller, origin }, { userId: caller.user.id, allowed: 'admin' }, work)
+}
+
+/** A change of the account of a caller. */
+export function changeOwn<Result>(changes: Changes, actor: Actor, work: Work<Result>): Promise<Result> {
+  return changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, work)
 }
 
 /** All rows in order of id, one page at a time, so that memory does not grow with their number. */

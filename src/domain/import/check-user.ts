@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { isObject, type JsonObject } from '../../model/entity.ts'
+import { isObject, type JsonObject, without } from '../../model/entity.ts'
 import { USER_DATA } from '../../model/user.ts'
 import { UnusableHash } from '../../security/foreign/foreign-hash.ts'
 import { kindOf, parseForeignHash } from '../../security/foreign/kinds.ts'
@@ -36,8 +36,7 @@ const MAX_RETIRING = 100
 const checkEmail = checkParsed(parseEmail, 'an e-mail address')
 const checkKeyHash = checkShape(/^[0-9a-f]{64}$/, '64 hexadecimal digits')
 
-const { email: _, ...OTHER_FIELDS } = MOVED_USER.fields
-const checkUserFields = checkFields(OTHER_FIELDS, { plan: checkShape(PLAN_NAME, 'the name of a plan') })
+const checkUserFields = checkFields(without(MOVED_USER, 'email').fields, { plan: checkShape(PLAN_NAME, 'the name of a plan') })
 const checkKeyFields = checkFields(MOVED_KEY_AND_HASH.fields, {
   id: checkShape(/^[\w-]{1,64}$/, '1 to 64 letters, digits, hyphens and underscores'),
   keyHash: checkKeyHash,

@@ -1,5 +1,5 @@
 import { KEY, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../model/api-key.ts'
-import { type Entity, entity, type Fields, flag, type Given, type JsonOf, text, texts } from '../../model/entity.ts'
+import { type Entity, entity, type Fields, flag, type Given, type JsonOf, text, texts, without } from '../../model/entity.ts'
 import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../model/factor.ts'
 import { type ExportedIdentity, IDENTITY_ROW } from '../../model/provider.ts'
 import { USER, USER_DATA, USER_DETAILS, type UserRow } from '../../model/user.ts'
@@ -8,24 +8,19 @@ import type { DataChange } from '../users/user-data.service.ts'
 /** The fields of an account that files contain. A new one needs its declaration in the model only. */
 export const MOVED_USER = entity('users', { ...USER.fields, ...USER_DETAILS.fields })
 // A former secret is exported separately, with its hash.
-const { retiringUntil: _, ...KEY_FIELDS } = KEY.fields
-export const MOVED_KEY = entity('api_keys', KEY_FIELDS)
+export const MOVED_KEY = without(KEY, 'retiringUntil')
 /** With the hash, which an export contains on request only. */
-export const MOVED_KEY_AND_HASH = entity('api_keys', { ...KEY_FIELDS, keyHash: text })
-const { keyId: __, ...SECRET_FIELDS } = RETIRING_SECRET.fields
+export const MOVED_KEY_AND_HASH = entity('api_keys', { ...MOVED_KEY.fields, keyHash: text })
 /** A former secret of a rotated key, which works until its overlap ends. */
-export const MOVED_SECRET = entity('retiring_secrets', SECRET_FIELDS)
-const { userId: ___, sealedWith: ____, ...TOTP_FIELDS } = TOTP_SECRET.fields
+export const MOVED_SECRET = without(RETIRING_SECRET, 'keyId')
 /**
  * The secret of an app, with the hashes of the recovery codes. An export contains it on request only, and not encrypted: the SECRET_KEY of
  * another service would not open it.
  */
-export const MOVED_TOTP = entity('totp_secrets', { ...TOTP_FIELDS, recoveryCodes: texts })
-const { userId: _____, ...PASSKEY_FIELDS } = PASSKEY_ROW.fields
-export const MOVED_PASSKEY = entity('passkeys', PASSKEY_FIELDS)
-const { userId: ______, ...IDENTITY_FIELDS } = IDENTITY_ROW.fields
+export const MOVED_TOTP = entity('totp_secrets', { ...without(TOTP_SECRET, 'userId', 'sealedWith').fields, recoveryCodes: texts })
+export const MOVED_PASSKEY = without(PASSKEY_ROW, 'userId')
 /** An account of another provider. It is no secret: who has only this opens nothing. */
-export const MOVED_IDENTITY = entity('identities', { ...IDENTITY_FIELDS, proven: flag })
+export const MOVED_IDENTITY = entity('identities', { ...without(IDENTITY_ROW, 'userId').fields, proven: flag })
 
 /** The name of whoever, and of whatever, has none. */
 export const NO_NAME = '-'

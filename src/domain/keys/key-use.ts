@@ -1,7 +1,7 @@
+import type { OwnedApiKey } from '../../model/api-key.ts'
 import type { Database } from '../../storage/database.ts'
 import {
   type KeyOwner,
-  type ListedKey,
   listAllKeys,
   listExpiredKeys,
   listKeysByName,
@@ -48,7 +48,7 @@ export function createKeyDirectory({ reads, lists, now }: Pick<DomainParts, 'rea
     /** One page, the newest first, below a sequence number. As fast for a million keys as for ten. */
     page: (belowSeq: number | undefined, size: number) => listAllKeys(lists, belowSeq ?? Number.MAX_SAFE_INTEGER, size),
     /** The keys that begin with a text or whose name does, and those of the owners that a search finds. */
-    async search(term: string, size: number): Promise<readonly ListedKey[]> {
+    async search(term: string, size: number): Promise<readonly OwnedApiKey[]> {
       const owners = listUserPage(lists, { term, status: undefined, sort: 'newest', place: undefined, size: MAX_OWNERS })
       const found = await Promise.all([
         listKeysByPrefix(lists, term.slice(0, PREFIX_LENGTH), size),

@@ -21,7 +21,7 @@ import {
 } from '../../storage/repositories/keys/key.repository.ts'
 import { findUserById } from '../../storage/repositories/users/user.repository.ts'
 import { requireReader } from '../changes/callers.ts'
-import { changedFields, type DomainParts } from '../changes/changes.ts'
+import { changedFields, changeOwn, type DomainParts } from '../changes/changes.ts'
 import { areKnownScopes } from '../values/limits.ts'
 
 /** The access is `full` if it is left out. */
@@ -115,7 +115,7 @@ export function createApiKeys({ reads, changes, now, keyPrefix, keyScopes }: Par
     async revokeOwn(actor: Actor): Promise<void> {
       const { user, key } = actor.caller
       if (key === undefined) throw new Refusal('no_key')
-      await changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
+      await changeOwn(changes, actor, async (tx) => {
         await deleteRetiringSecrets(tx, key.id)
         if (await disableApiKey(tx, key.id)) tx.record({ kind: 'key.revoked', target: user.id, keyId: key.id })
       })
@@ -130,7 +130,6 @@ export function createApiKeys({ reads, changes, now, keyPrefix, keyScopes }: Par
 
 /** The maximum number of former secrets of one key that still work. A rotation beyond it ends the one that was replaced first. */
 export const MAX_RETIRING_SECRETS = 20
-/** How many characters of a key are stored in the clear, for people to recognise it. */
 /** How many characters of a key are kept to recognise it by. */
 export const PREFIX_LENGTH = 9
 

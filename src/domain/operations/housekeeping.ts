@@ -3,18 +3,21 @@ import { MAX_FOREIGN_KINDS, MAX_LISTED_KINDS } from '../../security/foreign/fore
 import { reportingOnce } from '../../shared/errors.ts'
 import type { Database } from '../../storage/database.ts'
 import { listForeignKinds, renameForeignKind } from '../../storage/repositories/import/import.repository.ts'
-import { deleteEndedSecrets } from '../../storage/repositories/keys/key.repository.ts'
-import { deleteFreeLimits } from '../../storage/repositories/limits/rate-limit.repository.ts'
-import { deleteOldMailRecords } from '../../storage/repositories/mail/mail-history.repository.ts'
+import {
+  deleteEmailChanges,
+  deleteEndedChallenges,
+  deleteEndedHandOffs,
+  deleteEndedInvitations,
+  deleteEndedSecrets,
+  deleteEndedSessions,
+  deleteEndedSignIns,
+  deleteFreeLimits,
+  deleteMailRecords,
+  deleteUsedChallenges,
+} from '../../storage/repositories/operations/expiry.repository.ts'
 import { deleteActivityBefore } from '../../storage/repositories/operations/operations.repository.ts'
 import { deleteUsageBefore } from '../../storage/repositories/plans/usage.repository.ts'
 import { deleteEndedWindows } from '../../storage/repositories/plans/window.repository.ts'
-import { deleteExpiredSessions } from '../../storage/repositories/sessions/session.repository.ts'
-import { deleteExpiredSignIns } from '../../storage/repositories/sign-in/email-sign-in.repository.ts'
-import { deleteExpiredLoginChallenges, deleteExpiredUses } from '../../storage/repositories/sign-in/factor.repository.ts'
-import { deleteExpiredHandOffs } from '../../storage/repositories/sign-in/hand-off.repository.ts'
-import { deleteOldEmailChanges } from '../../storage/repositories/users/email-change.repository.ts'
-import { deleteExpiredInvitations } from '../../storage/repositories/users/invitation.repository.ts'
 import { USAGE_DAYS } from '../plans/usage.service.ts'
 import { ACTIVITY_KEPT_MS } from './activity.ts'
 
@@ -25,28 +28,28 @@ const INTERVAL_MS = 10 * 60_000
 const BATCH_SIZE = 500
 // The mail is tried for a day, and its link works for another one.
 const EMAIL_CHANGES_KEPT_MS = 3 * 24 * 60 * 60_000
+// Beyond their end, for processes whose clocks differ.
+const USED_CHALLENGES_KEPT_MS = 10 * 60_000
 const MAIL_HISTORY_KEPT_MS = 30 * 24 * 60 * 60_000
 type DeleteBatch = (db: Database, now: number, limit: number) => Promise<number>
 const EXPIRED: readonly DeleteBatch[] = [
-  deleteExpiredSessions,
+  deleteEndedSessions,
   deleteEndedSecrets,
-  deleteExpiredLoginChallenges,
-  deleteExpiredUses,
-  deleteExpiredSignIns,
-  deleteExpiredHandOffs,
-  deleteExpiredInvitations,
+  deleteEndedChallenges,
+  (db, now, limit) => deleteUsedChallenges(db, now - USED_CHALLENGES_KEPT_MS, limit),
+  deleteEndedSignIns,
+  deleteEndedHandOffs,
+  deleteEndedInvitations,
   deleteEndedWindows,
   (db, now, limit) => deleteUsageBefore(db, dayOf(now) - USAGE_DAYS + 1, limit),
-  (db, now, limit) => deleteOldEmailChanges(db, now - EMAIL_CHANGES_KEPT_MS, limit),
-  (db, now, limit) => deleteOldMailRecords(db, now - MAIL_HISTORY_KEPT_MS, limit),
+  (db, now, limit) => deleteEmailChanges(db, now - EMAIL_CHANGES_KEPT_MS, limit),
+  (db, now, limit) => deleteMailRecords(db, now - MAIL_HISTORY_KEPT_MS, limit),
   (db, now, limit) => deleteFreeLimits(db, now * 1000, limit),
 ]
 
 /**
- * Deletes expired sessions, challenges, sign-in mails, codes of hand-offs and invitations, ended secrets of API keys, ended windows of
- * limits, use of API keys that is over 400 days old, old requests for another address, the history of mails after 30 days, limits that are fully available again and counts of
- * the status page that are over a day old, rounds old kinds of foreign hashes, and does other periodic work, every ten minutes. After an
- * error, the next run does what is left.
+ * Deletes what has expired and what is older than it is kept, rounds old kinds of foreign hashes, and does other periodic work, every ten
+ * minutes. After an error, the next run does what is left.
  */
 export function createHousekeeping(
   db: Database,

@@ -1,7 +1,5 @@
+import type { WindowState } from '../../model/usage.ts'
 import type { Limit } from '../values/plans.ts'
-
-/** The end of a window, and what all processes have taken from its limit until now. */
-export type WindowState = { readonly endsAt: number; readonly used: number }
 
 /** A limit of one account or one key, as a process knows it: `limit` may change from request to request, with the plan. */
 export type Share = {

@@ -1,12 +1,7 @@
 import type { Database } from '../../storage/database.ts'
 import { recordSessionUse } from '../../storage/repositories/sessions/session.repository.ts'
 
-export type SessionUse = {
-  /** Remembers that a session was used. Returns at once. */
-  note(sessionId: string): void
-  /** Writes the remembered uses to the database. If this fails, it is tried again later. */
-  flush(): Promise<void>
-}
+export type SessionUse = ReturnType<typeof createSessionUse>
 
 // Both delays together are less than the five minutes by which `last_seen_at` may be out of date.
 const NOTE_INTERVAL_MS = 4 * 60_000
@@ -18,7 +13,7 @@ const MAX_REMEMBERED = 100_000
  * Records when sessions were last used, in batches outside of any request. Each process remembers when it last recorded a session, so
  * an authenticated request costs one map lookup.
  */
-export function createSessionUse(db: Database, now: () => number): SessionUse {
+export function createSessionUse(db: Database, now: () => number) {
   const notedAt = new Map<string, number>()
   const pending = new Map<string, number>()
   let timer: NodeJS.Timeout | undefined
@@ -48,7 +43,8 @@ export function createSessionUse(db: Database, now: () => number): SessionUse {
   }
 
   return {
-    note(sessionId) {
+    /** Remembers that a session was used. Returns at once. */
+    note(sessionId: string): void {
       const seenAt = now()
       if (seenAt - (notedAt.get(sessionId) ?? 0) < NOTE_INTERVAL_MS) return
       if (notedAt.size >= MAX_REMEMBERED) notedAt.clear()
@@ -56,6 +52,7 @@ export function createSessionUse(db: Database, now: () => number): SessionUse {
       pending.set(sessionId, seenAt)
       schedule()
     },
+    /** Writes the remembered uses to the database. If this fails, it is tried again later. */
     flush,
   }
 }

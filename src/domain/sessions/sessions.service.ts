@@ -17,31 +17,26 @@ import {
 import { findUserById } from '../../storage/repositories/users/user.repository.ts'
 import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
 
-/** The live sessions of one account, for its owner, an admin or an operator. */
-export type Sessions = {
-  /** Newest first. */
-  list(userId: number): Promise<ListedSession[]>
-  revoke(by: Actor | Operator, userId: number, sessionId: string): Promise<void>
-  /** Ends every session except the caller's own. Returns how many were ended. */
-  revokeAll(by: Actor | Operator, userId: number): Promise<number>
-}
+export type Sessions = ReturnType<typeof createSessions>
 
 // Far more than an account has, unless an older version opened them.
 export const MAX_LISTED_SESSIONS = 1000
 
-export function createSessions({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>): Sessions {
+/** The live sessions of one account, for its owner, an admin or an operator. */
+export function createSessions({ reads, changes, now }: Pick<DomainParts, 'reads' | 'changes' | 'now'>) {
   return {
-    async list(userId) {
+    /** Newest first. */
+    async list(userId: number): Promise<ListedSession[]> {
       const sessions = await listSessions(reads, userId, now(), MAX_LISTED_SESSIONS)
       if (sessions.length === 0 && (await findUserById(reads, userId)) === undefined) throw new Refusal('user_not_found')
       return sessions
     },
-    revoke: (by, userId, sessionId) =>
+    revoke: (by: Actor | Operator, userId: number, sessionId: string): Promise<void> =>
       changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
-        if (!(await deleteSession(tx, sessionId, userId, now()))) throw new Refusal('session_not_found')
-        tx.record({ kind: 'session.revoked', target: userId, sessionId })
+        if (!(await endSession(tx, userId, sessionId, now()))) throw new Refusal('session_not_found')
       }),
-    async revokeAll(by, userId) {
+    /** Ends every session except the caller's own. Returns how many were ended. */
+    async revokeAll(by: Actor | Operator, userId: number): Promise<number> {
       const { caller } = by
       const ownSession = caller !== 'operator' && caller.user.id === userId ? caller.sessionId : undefined
       const change = <Result>(work: (tx: ChangeTransaction) => Promise<Result>) => changes.toAccount(by, { userId, allowed: 'owner' }, work)
@@ -100,7 +95,7 @@ export async function replacePageSession(tx: ChangeTransaction, tokens: Tokens, 
   const { user, sessionId, secondFactor } = caller
   if (sessionId === undefined) throw new Refusal('no_session')
   const method = (await findSessionMethod(tx, sessionId)) ?? 'password'
-  if (await deleteSession(tx, sessionId, user.id, now)) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
+  await endSession(tx, user.id, sessionId, now)
   return openPageSession(tx, tokens, { userId: user.id, method, secondFactor, origin, now })
 }
 
@@ -114,6 +109,13 @@ async function addSession(tx: ChangeTransaction, given: Opening, lifetimeMinutes
   tx.record({ kind: 'session.created', target: userId, sessionId: id })
   await endOldestSessions(tx, userId)
   return id
+}
+
+/** Returns false if there is no such live session. */
+export async function endSession(tx: ChangeTransaction, userId: number, sessionId: string, now: number): Promise<boolean> {
+  const isEnded = await deleteSession(tx, sessionId, userId, now)
+  if (isEnded) tx.record({ kind: 'session.revoked', target: userId, sessionId })
+  return isEnded
 }
 
 async function endOldestSessions(tx: ChangeTransaction, userId: number, exceptSessionId?: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Origin } from '../../model/caller.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
+import type { Account } from '../../model/user.ts'
 import { LIFETIME_MINUTES } from '../../security/token.ts'
 import { countSignInCode, useSignIn } from '../../storage/repositories/sign-in/email-sign-in.repository.ts'
 import { findUserByEmail, findUserById } from '../../storage/repositories/users/user.repository.ts'
@@ -15,7 +15,7 @@ export type MailedProof = { readonly token: string } | { readonly email: string;
 
 type Prepared = {
   /** The account that it would open. */
-  readonly user: (User & UserSecrets) | undefined
+  readonly user: Account | undefined
   /** Uses the link and the code. False if they do not work: then a wrong code is counted. */
   use(tx: ChangeTransaction): Promise<boolean>
 }

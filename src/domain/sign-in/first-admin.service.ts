@@ -1,6 +1,6 @@
 import type { Operator, Origin } from '../../model/caller.ts'
 import type { Reads } from '../../storage/database.ts'
-import { findAnyAdmin, findUserByEmail, insertUser, promoteByEmail } from '../../storage/repositories/users/user.repository.ts'
+import { findUserByEmail, hasAdmin, insertUser, promoteByEmail } from '../../storage/repositories/users/user.repository.ts'
 import type { DomainParts } from '../changes/changes.ts'
 import { addAccount, languageOf, type Registrant, recordCreation } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
@@ -21,7 +21,7 @@ export function createFirstAdmin({ reads, changes, passwords, now, languages, to
 
   /** Whether there is a form, and no admin. Closes the form for good as soon as there is one. */
   async function isOpen(): Promise<boolean> {
-    if (isUsable && (await findAnyAdmin(reads)) !== undefined) isUsable = false
+    if (isUsable && (await hasAdmin(reads))) isUsable = false
     return isUsable
   }
 
@@ -35,7 +35,7 @@ export function createFirstAdmin({ reads, changes, passwords, now, languages, to
       const isCreated = await changes.withoutCaller(origin, async (tx) => {
         // Of several forms at once, in any process, one creates an admin.
         await tx.lock('admins')
-        if ((await findAnyAdmin(tx)) !== undefined) return false
+        if (await hasAdmin(tx)) return false
         const language = languageOf(origin, languages)
         await addAccount(tx, { ...profile, passwordHash, language, role: 'admin', verified: true, createdAt: now() })
         return true

@@ -1,13 +1,14 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Actor, Origin } from '../../model/caller.ts'
 import type { HandOff } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { generateChallenge, hashChallenge } from '../../security/challenges.ts'
-import { deleteSession, findSessionMethod, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
+import { isSame } from '../../security/same-text.ts'
+import { findSessionMethod, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { deleteHandOff, findHandOff, insertHandOff, markHandOffUsed } from '../../storage/repositories/sign-in/hand-off.repository.ts'
 import { lockAccounts } from '../../storage/repositories/users/user.repository.ts'
-import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
-import { openKnownSession, type TokenPair } from '../sessions/sessions.service.ts'
+import { type ChangeTransaction, changeOwn, type DomainParts } from '../changes/changes.ts'
+import { endSession, openKnownSession, type TokenPair } from '../sessions/sessions.service.ts'
 
 export type HandOffs = ReturnType<typeof createHandOffs>
 
@@ -32,7 +33,7 @@ export function createHandOffs({ reads, changes, tokens, now }: Pick<DomainParts
     issue(actor: Actor, codeChallenge: string): Promise<string> {
       const { user, sessionId } = actor.caller
       if (sessionId === undefined) throw new Refusal('no_session')
-      return changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
+      return changeOwn(changes, actor, async (tx) => {
         const code = generateChallenge()
         const expiresAt = now() + LIFETIME_MS
         await insertHandOff(tx, { id: hashChallenge(code), userId: user.id, sessionId, codeChallenge, isUsed: false, expiresAt })
@@ -53,23 +54,17 @@ export function createHandOffs({ reads, changes, tokens, now }: Pick<DomainParts
           if (!handOff.isUsed && isVerifierOf(codeVerifier, handOff)) return open(tx, origin, handOff)
           // What ends here is committed: nothing is thrown before that.
           await deleteHandOff(tx, id)
-          if (handOff.isUsed) await endSession(tx, handOff)
+          // Somebody else knows the code: the session that it has opened may be theirs.
+          if (handOff.isUsed) await endSession(tx, handOff.userId, handOff.sessionId, now())
           return undefined
         }))
       if (pair === undefined) throw new Refusal('code_refused', known?.isUsed ? 'the code was used before' : 'the code does not work')
       return pair
     },
   }
-
-  /** Somebody else knows the code: the session that it has opened may be theirs. */
-  async function endSession(tx: ChangeTransaction, { sessionId, userId }: HandOff): Promise<void> {
-    if (await deleteSession(tx, sessionId, userId, now())) tx.record({ kind: 'session.revoked', target: userId, sessionId })
-  }
 }
 
 /** Compares the verifier with its challenge by the method S256 of RFC 7636. */
 function isVerifierOf(codeVerifier: string, { codeChallenge }: HandOff): boolean {
-  const expected = Buffer.from(createHash('sha256').update(codeVerifier).digest('base64url'))
-  const given = Buffer.from(codeChallenge)
-  return expected.length === given.length && timingSafeEqual(expected, given)
+  return isSame(hash('sha256', codeVerifier, 'base64url'), codeChallenge)
 }

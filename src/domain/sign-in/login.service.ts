@@ -2,15 +2,15 @@ import type { Actor, Origin } from '../../model/caller.ts'
 import type { FactorMethod, SignInMethod } from '../../model/factor.ts'
 import type { ProvenIdentity } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
-import { confirmSession, deleteSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
+import type { Account } from '../../model/user.ts'
+import { confirmSession, findSessionUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { findIdentityOwner } from '../../storage/repositories/sign-in/identity.repository.ts'
 import { findUserByEmail, findUserById, lockAccounts, recordLogin, recordSignIn } from '../../storage/repositories/users/user.repository.ts'
 import { readToken, requireCaller } from '../changes/callers.ts'
-import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { type ChangeTransaction, changeOwn, type DomainParts } from '../changes/changes.ts'
 import type { Limiter } from '../limits/rate-limits.service.ts'
 import type { AuthFailureReason, LoginStatus } from '../operations/observer.ts'
-import { type OpenSession, openPageSession, openSession, type TokenPair } from '../sessions/sessions.service.ts'
+import { endSession, type OpenSession, openPageSession, openSession, type TokenPair } from '../sessions/sessions.service.ts'
 import { languageOf } from '../users/user-creation.ts'
 import { emailKey } from '../values/email.ts'
 import type { EmailSignIn, MailedProof } from './email-sign-in.service.ts'
@@ -69,8 +69,6 @@ type Entrance = {
   readonly secondFactor: boolean
   readonly refusal: 'invalid_challenge' | 'passkey_refused' | 'code_refused' | 'provider_refused'
 }
-
-type Account = User & UserSecrets
 
 export function createLogin(parts: Parts): Login {
   const { reads, changes, tokens, passwords, observer, now, onMailQueued, languages } = parts
@@ -259,7 +257,7 @@ export function createLogin(parts: Parts): Login {
       // Before anything is compared: a session that has ended since must not learn what is right.
       await requireCaller(reads, caller, now())
       const confirmBy = ({ withFactor }: { readonly withFactor: boolean }, use: (tx: ChangeTransaction) => Promise<boolean>) =>
-        changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
+        changeOwn(changes, actor, async (tx) => {
           if (!(await use(tx))) return undefined
           await confirmSession(tx, sessionId, { at: now(), withFactor })
           return true
@@ -286,9 +284,7 @@ export function createLogin(parts: Parts): Login {
     async logout(actor) {
       const { user, sessionId } = actor.caller
       if (sessionId === undefined) throw new Refusal('no_session')
-      await changes.toAccount(actor, { userId: user.id, allowed: 'owner' }, async (tx) => {
-        if (await deleteSession(tx, sessionId, user.id, now())) tx.record({ kind: 'session.revoked', target: user.id, sessionId })
-      })
+      await changeOwn(changes, actor, (tx) => endSession(tx, user.id, sessionId, now()))
     },
   }
 }

@@ -18,7 +18,7 @@ import {
   usePasskey,
 } from '../../storage/repositories/sign-in/passkey.repository.ts'
 import { requireCaller } from '../changes/callers.ts'
-import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { type ChangeTransaction, changeOwn, type DomainParts } from '../changes/changes.ts'
 import { MAX_PASSKEYS } from '../values/limits.ts'
 import type { WayInRule } from './way-in-rule.ts'
 
@@ -38,23 +38,7 @@ export type NewPasskey = {
 /** Somebody who has no account yet. No account and nobody else has the same handle, by which devices tell accounts apart. */
 type NewOwner = Pick<User, 'email' | 'firstName' | 'lastName'> & { readonly handle: string }
 
-export type Passkeys = {
-  list(userId: number): Promise<readonly Passkey[]>
-  /** What a browser needs to create a passkey. */
-  creationOptions(actor: Actor): Promise<ReturnType<typeof creationOptions>>
-  add(actor: Actor, name: string, credential: object): Promise<Passkey>
-  /** What a browser needs to create the first passkey of an account that is yet to be created. */
-  firstOptions(owner: NewOwner): ReturnType<typeof creationOptions>
-  /** Verifies an answer to firstOptions(). */
-  prepareFirst(owner: Pick<NewOwner, 'handle'>, credential: object): Promise<NewPasskey>
-  rename(actor: Actor, id: string, name: string): Promise<Passkey>
-  /** Refuses to take the last way in. */
-  remove(actor: Actor, id: string): Promise<void>
-  /** What a browser needs to ask for any passkey. With the challenge of a login, the answer is its second step, and nothing else. */
-  requestOptions(loginChallenge?: string): ReturnType<typeof requestOptions>
-  /** Verifies an answer to requestOptions(). Undefined if it is not accepted; its owner's trail then says so. */
-  prepare(origin: Origin, credential: object, loginChallenge?: string): Promise<PreparedPasskey | undefined>
-}
+export type Passkeys = ReturnType<typeof createPasskeys>
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   readonly challenges: Challenges
@@ -64,13 +48,11 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   readonly noteFailure: (userId: number, origin: Origin) => void
 }
 
-export function createPasskeys({ reads, changes, now, challenges, relyingParty, wayInRule, noteFailure }: Parts): Passkeys {
+export function createPasskeys({ reads, changes, now, challenges, relyingParty, wayInRule, noteFailure }: Parts) {
   const subjectOf = (loginChallenge: string | undefined) =>
     loginChallenge === undefined ? 'sign in' : `second step of ${hashChallenge(loginChallenge)}`
   const additionBy = ({ caller }: Actor) => `add to ${caller.user.id}`
   const additionFor = ({ handle }: Pick<NewOwner, 'handle'>) => `first of ${handle}`
-  const toOwn = <Result>(actor: Actor, work: (tx: ChangeTransaction, passkeys: number) => Promise<Result>) =>
-    changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, (tx, target) => work(tx, target.passkeys))
 
   function optionsFor({ handle, email, firstName, lastName }: NewOwner, subject: string, existing: readonly PasskeyRow[]) {
     const user = { handle: Buffer.from(handle).toString('base64url'), email, displayName: `${firstName} ${lastName}` }
@@ -98,19 +80,20 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
   }
 
   return {
-    list: (userId) => listPasskeys(reads, userId),
-    async creationOptions(actor) {
+    list: (userId: number): Promise<readonly Passkey[]> => listPasskeys(reads, userId),
+    /** What a browser needs to create a passkey. */
+    async creationOptions(actor: Actor) {
       const user = await requireCaller(reads, actor.caller, now())
       const existing = await listPasskeys(reads, user.id)
       if (existing.length >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
       return optionsFor({ ...user, handle: String(user.id) }, additionBy(actor), existing)
     },
-    async add(actor, name, given) {
+    async add(actor: Actor, name: string, given: object): Promise<Passkey> {
       const { user, sessionId = '' } = actor.caller
       await requireCaller(reads, actor.caller, now())
       const prepared = await prepareNew(given, additionBy(actor))
-      const change = toOwn(actor, async (tx, count) => {
-        if (count >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
+      const change = changeOwn(changes, actor, async (tx, { passkeys }) => {
+        if (passkeys >= MAX_PASSKEYS) throw new Refusal('too_many_passkeys')
         const passkey = await prepared.store(tx, user.id, name)
         // The authenticator has just verified its user.
         await confirmSession(tx, sessionId, { at: now(), withFactor: true })
@@ -118,16 +101,19 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
       })
       return refusingKnownPasskey(change)
     },
-    firstOptions: (owner) => optionsFor(owner, additionFor(owner), []),
-    prepareFirst: (owner, given) => prepareNew(given, additionFor(owner)),
-    rename: (actor, id, name) =>
-      toOwn(actor, async (tx) => {
+    /** What a browser needs to create the first passkey of an account that is yet to be created. */
+    firstOptions: (owner: NewOwner) => optionsFor(owner, additionFor(owner), []),
+    /** Verifies an answer to firstOptions(). */
+    prepareFirst: (owner: Pick<NewOwner, 'handle'>, given: object) => prepareNew(given, additionFor(owner)),
+    rename: (actor: Actor, id: string, name: string): Promise<Passkey> =>
+      changeOwn(changes, actor, async (tx) => {
         const renamed = await renamePasskey(tx, actor.caller.user.id, id, name)
         if (renamed === undefined) throw new Refusal('passkey_not_found')
         return renamed
       }),
-    remove: (actor, id) =>
-      toOwn(actor, async (tx) => {
+    /** Refuses to take the last way in. */
+    remove: (actor: Actor, id: string): Promise<void> =>
+      changeOwn(changes, actor, async (tx) => {
         const { id: userId } = actor.caller.user
         if (!(await deletePasskey(tx, userId, id))) throw new Refusal('passkey_not_found')
         await countPasskeys(tx, userId)
@@ -135,8 +121,10 @@ export function createPasskeys({ reads, changes, now, challenges, relyingParty, 
         await endLoginChallenges(tx, userId)
         tx.record({ kind: 'passkey.removed', target: userId })
       }),
-    requestOptions: (loginChallenge) => requestOptions(relyingParty, challenges.issue(subjectOf(loginChallenge))),
-    async prepare(origin, given, loginChallenge) {
+    /** What a browser needs to ask for any passkey. With the challenge of a login, the answer is its second step, and nothing else. */
+    requestOptions: (loginChallenge?: string) => requestOptions(relyingParty, challenges.issue(subjectOf(loginChallenge))),
+    /** Verifies an answer to requestOptions(). Undefined if it is not accepted; its owner's trail then says so. */
+    async prepare(origin: Origin, given: object, loginChallenge?: string): Promise<PreparedPasskey | undefined> {
       const credential = asCredential(given)
       const passkey = credential && (await findPasskey(reads, credential.id))
       if (credential === undefined || passkey === undefined) return undefined

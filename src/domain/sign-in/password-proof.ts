@@ -1,6 +1,6 @@
 import type { Actor, Origin } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
+import type { Account } from '../../model/user.ts'
 import { MAX_LISTED_KINDS } from '../../security/foreign/foreign-hash.ts'
 import { listForeignKinds } from '../../storage/repositories/import/import.repository.ts'
 import { findUserByEmail, findUserById } from '../../storage/repositories/users/user.repository.ts'
@@ -8,15 +8,7 @@ import type { DomainParts } from '../changes/changes.ts'
 import { emailKey } from '../values/email.ts'
 import { codePointLength, PASSWORD_MAX_LENGTH } from '../values/text.ts'
 
-type Account = User & UserSecrets
-
-/** The only place where a given password is compared with that of an account. A wrong one leaves the event of a failed login. */
-export type PasswordProof = {
-  /** Returns the account of an address. Costs the same whether or not there is one. */
-  ofAddress(origin: Origin, email: string, password: string): Promise<Account>
-  /** Returns the account of a caller, who proves once more who they are. */
-  ofCaller(actor: Actor, password: string): Promise<Account>
-}
+export type PasswordProof = ReturnType<typeof createPasswordProof>
 
 type Parts = Pick<DomainParts, 'reads' | 'passwords' | 'observer'> & {
   /** Counts a failed login of an existing account, without delaying the request. */
@@ -32,7 +24,8 @@ type Claim = {
   read(): Promise<{ readonly account: Account | undefined; readonly foreignKinds?: readonly string[] }>
 }
 
-export function createPasswordProof({ reads, passwords, observer, noteFailedLogin }: Parts): PasswordProof {
+/** The only place where a given password is compared with that of an account. A wrong one leaves the event of a failed login. */
+export function createPasswordProof({ reads, passwords, observer, noteFailedLogin }: Parts) {
   async function prove({ origin, password, userId, read }: Claim): Promise<Account> {
     function refused(reason: string, failedId: number | undefined): Refusal {
       if (failedId !== undefined) noteFailedLogin(failedId, origin)
@@ -50,7 +43,8 @@ export function createPasswordProof({ reads, passwords, observer, noteFailedLogi
   }
 
   return {
-    ofAddress: (origin, email, password) =>
+    /** Returns the account of an address. Costs the same whether or not there is one. */
+    ofAddress: (origin: Origin, email: string, password: string): Promise<Account> =>
       prove({
         origin,
         password,
@@ -60,13 +54,14 @@ export function createPasswordProof({ reads, passwords, observer, noteFailedLogi
           return { account, foreignKinds }
         },
       }),
-    ofCaller: ({ caller, origin }, password) =>
+    /** Returns the account of a caller, who proves once more who they are. */
+    ofCaller: ({ caller, origin }: Actor, password: string): Promise<Account> =>
       prove({ origin, password, userId: caller.user.id, read: async () => ({ account: await findUserById(reads, caller.user.id) }) }),
   }
 }
 
 /** Refuses a change inside its transaction if the account has got another password since the proof. */
-export function requireSamePassword(proven: Pick<UserSecrets, 'passwordHash'>): (account: Account) => void {
+export function requireSamePassword(proven: Pick<Account, 'passwordHash'>): (account: Account) => void {
   return ({ id, passwordHash }) => {
     if (passwordHash !== proven.passwordHash) throw new Refusal('wrong_credentials', `the password of user ${id} changed meanwhile`)
   }

@@ -1,5 +1,4 @@
 import type { Origin } from '../../model/caller.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { findUserById, resetPassword } from '../../storage/repositories/users/user.repository.ts'
 import { mailedTokenRefusal, readToken } from '../changes/callers.ts'
@@ -15,9 +14,7 @@ export function createPasswordReset(parts: Omit<DomainParts, 'lists'>) {
   const refused = mailedTokenRefusal(observer, 'password_reset')
 
   /** The account that a token may reset, with the version that it was issued for. */
-  async function accept(
-    token: string,
-  ): Promise<Pick<User & UserSecrets, 'email' | 'totp' | 'verified'> & { userId: number; version: number }> {
+  async function accept(token: string) {
     const { userId, version } = readToken(tokens, observer, token, 'reset', 'password_reset')
     const user = await findUserById(reads, userId)
     if (user === undefined) throw refused('user_not_found')

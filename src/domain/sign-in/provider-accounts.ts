@@ -1,6 +1,6 @@
 import type { IdentityRow, ProvenIdentity } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserRow, UserSecrets } from '../../model/user.ts'
+import type { Account, UserRow } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
 import { enqueueMail } from '../../storage/repositories/mail/mail.repository.ts'
@@ -14,8 +14,6 @@ import type { ChangeTransaction } from '../changes/changes.ts'
 import { addAccount } from '../users/user-creation.ts'
 import { emailKey, parseEmail } from '../values/email.ts'
 import { parseName } from '../values/limits.ts'
-
-type Account = User & UserSecrets
 
 /** More than an account may have. */
 const ALL_KEYS = 10_000

@@ -1,12 +1,13 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Actor, Origin } from '../../model/caller.ts'
 import type { Identity, IdentityRow, ProvenIdentity, Provider, ProviderFlow } from '../../model/provider.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { hashChallenge } from '../../security/challenges.ts'
 import type { ProviderClient } from '../../security/providers/oidc.ts'
+import { isSame } from '../../security/same-text.ts'
 import { endLoginChallenges, markUsed } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { deleteIdentity, findIdentityOwner, listIdentities } from '../../storage/repositories/sign-in/identity.repository.ts'
-import type { DomainParts } from '../changes/changes.ts'
+import { changeOwn, type DomainParts } from '../changes/changes.ts'
 import { connect } from './provider-accounts.ts'
 import type { WayInRule } from './way-in-rule.ts'
 
@@ -54,7 +55,7 @@ export function createProviders({ reads, changes, now, providers, wayInRule }: P
     async complete(origin: Origin, name: string, flow: ProviderFlow | undefined, redirectUri: string, answer: URLSearchParams) {
       const { name: provider, client } = find(name)
       const state = answer.get('state') ?? ''
-      if (flow === undefined || flow.provider !== provider || flow.expiresAt <= now() || !isEqual(state, flow.state))
+      if (flow === undefined || flow.provider !== provider || flow.expiresAt <= now() || !isSame(state, flow.state))
         throw new Refusal('sign_in_ended', 'the browser has no such flow')
       const isFirst = await changes.withoutCaller(origin, (tx) => markUsed(tx, hashChallenge(flow.state), flow.expiresAt))
       if (!isFirst) throw new Refusal('sign_in_ended', 'the flow was completed before')
@@ -62,21 +63,16 @@ export function createProviders({ reads, changes, now, providers, wayInRule }: P
     },
     /** Connects an identity that was proven in this browser to the account of the caller, whom another identity may have let in. */
     connect: (actor: Actor, identity: Pick<IdentityRow, 'provider' | 'issuer' | 'subject' | 'email'>): Promise<void> =>
-      changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id }) => {
+      changeOwn(changes, actor, async (tx, { id }) => {
         if (!(await connect(tx, id, identity, now()))) throw new Refusal('provider_taken')
       }),
     /** Refuses to take the last way in. */
     disconnect: (actor: Actor, name: string): Promise<void> =>
-      changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, async (tx, { id }) => {
+      changeOwn(changes, actor, async (tx, { id }) => {
         if (!(await deleteIdentity(tx, id, name))) throw new Refusal('provider_not_found')
         await wayInRule.requireWayIn(tx, id)
         await endLoginChallenges(tx, id)
         tx.record({ kind: 'provider.disconnected', target: id, changed: [name] })
       }),
   }
-}
-
-function isEqual(given: string, expected: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(expected)]
-  return one.length === other.length && timingSafeEqual(one, other)
 }

@@ -1,7 +1,6 @@
 import type { Actor, Operator } from '../../model/caller.ts'
-import type { FactorMethod, Factors, TotpSecret } from '../../model/factor.ts'
+import type { FactorMethod, TotpSecret } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
 import { generateRecoveryCodes, hashRecoveryCode, type NewRecoveryCodes } from '../../security/recovery-codes.ts'
 import { generateTotpSecret, stepOf, type TotpSealer, totpUri } from '../../security/totp.ts'
 import type { Transaction } from '../../storage/database.ts'
@@ -23,7 +22,7 @@ import {
 } from '../../storage/repositories/sign-in/factor.repository.ts'
 import { countPasskeys, deletePasskeys } from '../../storage/repositories/sign-in/passkey.repository.ts'
 import { requireCaller } from '../changes/callers.ts'
-import type { ChangeTransaction, DomainParts } from '../changes/changes.ts'
+import { type ChangeTransaction, changeOwn, type DomainParts } from '../changes/changes.ts'
 import { trimSessions } from '../sessions/sessions.service.ts'
 import { factorsOf } from '../users/user-administration.service.ts'
 
@@ -34,22 +33,7 @@ type PreparedCode = {
   use(tx: Transaction): Promise<boolean>
 }
 
-/** Codes from an app, and the codes for the day when it is lost. */
-export type SecondFactor = {
-  status(userId: number): Promise<Factors>
-  /** Returns a secret for the app. Nothing changes until a code of it is confirmed. */
-  begin(actor: Actor): Promise<{ readonly secret: string; readonly uri: string }>
-  /** Turns codes on. Returns the recovery codes, which are never shown again. */
-  confirm(actor: Actor, code: string): Promise<readonly string[]>
-  remove(actor: Actor): Promise<void>
-  renewRecoveryCodes(actor: Actor): Promise<readonly string[]>
-  /** Removes everything besides the password, and ends the sessions of the account. */
-  reset(by: Actor | Operator, userId: number): Promise<void>
-  /** Does the slow work of a comparison, so that no transaction waits for it. */
-  prepare(userId: number, code: string): Promise<PreparedCode>
-  /** Encrypts with the current SECRET_KEY what a former one encrypted, in small batches, until all is done or the service stops. */
-  reseal(isStopped?: () => boolean): Promise<void>
-}
+export type SecondFactor = ReturnType<typeof createSecondFactor>
 
 type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
   readonly totpSealer: TotpSealer
@@ -60,10 +44,8 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'now'> & {
 const SETUP_MS = 15 * 60_000
 const RESEAL_BATCH = 100
 
-export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: Parts): SecondFactor {
-  const toOwn = <Result>(actor: Actor, work: (tx: ChangeTransaction, target: User & UserSecrets) => Promise<Result>) =>
-    changes.toAccount(actor, { userId: actor.caller.user.id, allowed: 'owner' }, work)
-
+/** Codes from an app, and the codes for the day when it is lost. */
+export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: Parts) {
   /** The time step of a code; undefined for a wrong one, and for a secret that no SECRET_KEY opens. */
   function openStep(sealed: TotpSecret, code: string): number | undefined {
     const secret = totpSealer.open(sealed)
@@ -90,10 +72,11 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
   }
 
   return {
-    status: (userId) => factorsOf(reads, userId),
-    async begin(actor) {
+    status: (userId: number) => factorsOf(reads, userId),
+    /** Returns a secret for the app. Nothing changes until a code of it is confirmed. */
+    begin(actor: Actor) {
       const secret = generateTotpSecret()
-      return toOwn(actor, async (tx, { id, email, totp }) => {
+      return changeOwn(changes, actor, async (tx, { id, email, totp }) => {
         if (totp) throw new Refusal('second_factor_on')
         await saveTotpSecret(tx, {
           userId: id,
@@ -106,14 +89,15 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         return { secret, uri: totpUri(secret, issuer, email) }
       })
     },
-    async confirm(actor, code) {
+    /** Turns codes on. Returns the recovery codes, which are never shown again. */
+    async confirm(actor: Actor, code: string) {
       await requireCaller(reads, actor.caller, now())
       const begun = await findTotpSecret(reads, actor.caller.user.id)
       const isOpen = begun !== undefined && begun.confirmedAt === undefined && begun.createdAt + SETUP_MS > now()
       const step = isOpen ? openStep(begun, code) : undefined
       if (step === undefined) throw new Refusal('invalid_code')
       const recovery = await generateRecoveryCodes()
-      return toOwn(actor, async (tx, { id }) => {
+      return changeOwn(changes, actor, async (tx, { id }) => {
         // Another request may have begun anew, or have confirmed the same secret.
         const current = await findTotpSecret(tx, id)
         if (current?.secret !== begun?.secret || current?.confirmedAt !== undefined) throw new Refusal('invalid_code')
@@ -124,21 +108,22 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         return saveRecoveryCodes(tx, id, recovery)
       })
     },
-    remove: (actor) =>
-      toOwn(actor, async (tx, { id, totp }) => {
+    remove: (actor: Actor) =>
+      changeOwn(changes, actor, async (tx, { id, totp }) => {
         if (!totp) throw new Refusal('second_factor_off')
         await endAll(tx, id)
         tx.record({ kind: 'factor.removed', target: id, changed: ['totp'] })
       }),
-    async renewRecoveryCodes(actor) {
+    async renewRecoveryCodes(actor: Actor) {
       const recovery = await generateRecoveryCodes()
-      return toOwn(actor, async (tx, { id, totp }) => {
+      return changeOwn(changes, actor, async (tx, { id, totp }) => {
         if (!totp) throw new Refusal('second_factor_off')
         tx.record({ kind: 'factor.added', target: id, changed: ['recovery_codes'] })
         return saveRecoveryCodes(tx, id, recovery)
       })
     },
-    async reset(by, userId) {
+    /** Removes everything besides the password, and ends the sessions of the account. */
+    async reset(by: Actor | Operator, userId: number): Promise<void> {
       const change = <Result>(work: (tx: ChangeTransaction) => Promise<Result>) => changes.toAccount(by, { userId, allowed: 'admin' }, work)
       await trimSessions(reads, change, userId)
       await change(async (tx) => {
@@ -149,7 +134,8 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
         tx.record({ kind: 'factor.reset', target: userId })
       })
     },
-    async prepare(userId, code) {
+    /** Does the slow work of a comparison, so that no transaction waits for it. */
+    async prepare(userId: number, code: string): Promise<PreparedCode> {
       const typed = code.replaceAll(' ', '')
       const kept = await findTotpSecret(reads, userId)
       if (/^\d{6}$/.test(typed)) {
@@ -159,7 +145,8 @@ export function createSecondFactor({ reads, changes, now, totpSealer, issuer }: 
       const hash = await hashRecoveryCode(typed, kept?.salt ?? '')
       return { method: 'recovery_code', use: async (tx) => hash !== undefined && useRecoveryCode(tx, userId, hash) }
     },
-    async reseal(isStopped = () => false) {
+    /** Encrypts with the current SECRET_KEY what a former one encrypted, in small batches, until all is done or the service stops. */
+    async reseal(isStopped: () => boolean = () => false): Promise<void> {
       for (const formerSeal of totpSealer.formerSeals) {
         let page: readonly TotpSecret[]
         let lastId = 0

@@ -1,7 +1,7 @@
 import type { Origin } from '../../model/caller.ts'
 import type { FactorMethod, SignInMethod } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { User, UserSecrets } from '../../model/user.ts'
+import type { Account, User } from '../../model/user.ts'
 import { CHALLENGE_LIFETIME_MS, generateChallenge, hashChallenge } from '../../security/challenges.ts'
 import {
   countCode,
@@ -27,8 +27,6 @@ export type SecondStepParts = Pick<DomainParts, 'reads' | 'changes' | 'observer'
   /** Queues the notice that a recovery code was used. Returns false if the settings ask for no notices. */
   readonly noticeRecovery: (tx: ChangeTransaction, userId: number) => Promise<boolean>
 }
-
-type Account = User & UserSecrets
 
 /** Opens the session of a login whose second step is right, in its transaction. */
 type Enter<Session> = (tx: ChangeTransaction, user: Account, method: SignInMethod) => Promise<Session>

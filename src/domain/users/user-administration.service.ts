@@ -2,7 +2,7 @@ import type { Actor, Operator } from '../../model/caller.ts'
 import type { EventKind } from '../../model/event.ts'
 import type { Factors } from '../../model/factor.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { Profile, User, UserSearch, UserSecrets } from '../../model/user.ts'
+import type { Account, Profile, User, UserSearch } from '../../model/user.ts'
 import { NO_PASSWORD } from '../../security/password.ts'
 import type { Reads } from '../../storage/database.ts'
 import { deleteApiKeysOfUser } from '../../storage/repositories/keys/key.repository.ts'
@@ -142,7 +142,7 @@ async function editVerification(tx: ChangeTransaction, { id, role }: User, { ver
 type Removal = Pick<AccountChange, 'userId' | 'allowed'> & {
   readonly now: () => number
   /** Refuses before anything is deleted. */
-  readonly check?: ((target: User & UserSecrets) => void) | undefined
+  readonly check?: ((target: Account) => void) | undefined
   /** Called with the number of deleted rows after each batch but the last. */
   readonly onProgress?: ((deletedRows: number) => void) | undefined
 }
@@ -201,7 +201,7 @@ function recordBatch(tx: ChangeTransaction, userId: number, keys: number, sessio
 
 /** What an account has besides its password. */
 export async function factorsOf(reads: Reads, userId: number): Promise<Factors> {
-  const [user, recoveryCodes = 0] = await Promise.all([findUserById(reads, userId), countRecoveryCodes(reads, userId)])
+  const [user, recoveryCodes] = await Promise.all([findUserById(reads, userId), countRecoveryCodes(reads, userId)])
   if (user === undefined) throw new Refusal('user_not_found')
   return { hasPassword: user.passwordHash !== NO_PASSWORD, totp: user.totp, passkeys: user.passkeys, recoveryCodes }
 }

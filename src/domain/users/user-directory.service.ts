@@ -1,6 +1,6 @@
 import type { ListedUser, UserCounts, UserListing, UserPage } from '../../model/user.ts'
 import { listKeysByPrefix } from '../../storage/repositories/keys/key.repository.ts'
-import { findAnyAdmin, findUserByEmail } from '../../storage/repositories/users/user.repository.ts'
+import { findUserByEmail, hasAdmin } from '../../storage/repositories/users/user.repository.ts'
 import { countUsers, findListedUser, listAddresses, listUserPage } from '../../storage/repositories/users/user-list.repository.ts'
 import { foundUser } from '../changes/callers.ts'
 import type { DomainParts } from '../changes/changes.ts'
@@ -43,7 +43,7 @@ export function createUserDirectory({ reads, lists, now }: Pick<DomainParts, 're
     /** The addresses of some users, by their ids. Users without an account are left out. */
     addressesOf: (ids: readonly number[]) => listAddresses(reads, ids),
     idOfAddress: async (email: string) => (await findUserByEmail(reads, emailKey(email)))?.id,
-    hasAdmin: async () => (await findAnyAdmin(reads)) !== undefined,
+    hasAdmin: () => hasAdmin(reads),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
-import type { OwnAccount, Profile, User, UserSecrets } from '../../model/user.ts'
+import type { Account, OwnAccount, Profile, User } from '../../model/user.ts'
 import { deleteSessionsOfUser } from '../../storage/repositories/sessions/session.repository.ts'
 import { findOwnAccount, findUserById, type UserChanges, updateUser } from '../../storage/repositories/users/user.repository.ts'
 import { foundUser, isConfirmed, requireReader } from '../changes/callers.ts'
@@ -23,20 +23,20 @@ type Parts = Pick<DomainParts, 'reads' | 'changes' | 'passwords' | 'now' | 'toke
 type Finish<Result> = (tx: ChangeTransaction, user: User) => Promise<Result>
 
 /** Refuses a change inside its transaction. */
-type Check = (account: User & UserSecrets) => void
+type Check = (account: Account) => void
 
 const unchanged: Finish<User> = async (_tx, user) => user
 
 /** The changes that users may make to their own accounts, and an admin or an operator to any account. */
 export function createUsers({ reads, changes, passwords, now, tokens, limiter, onMailQueued }: Parts) {
   /** The account, if it exists and the editor may change it. */
-  async function requireEditable({ caller }: Actor | Operator, userId: number): Promise<User & UserSecrets> {
+  async function requireEditable({ caller }: Actor | Operator, userId: number): Promise<Account> {
     if (caller !== 'operator') await requireReader(reads, caller, now(), userId)
     return foundUser(await findUserById(reads, userId))
   }
 
   /** A new password would confirm the session that sets it, so that a stolen session could remove the second factor. */
-  function requireConfirmed({ caller }: Actor | Operator, { id, totp, passkeys }: User & UserSecrets): void {
+  function requireConfirmed({ caller }: Actor | Operator, { id, totp, passkeys }: Account): void {
     const hasFactor = totp || passkeys > 0
     if (caller !== 'operator' && caller.user.id === id && hasFactor && !isConfirmed(caller, now()))
       throw new Refusal('confirmation_required')

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
-import type { DatabaseTarget } from '../database.ts'
-import { numbered } from '../sqlite/connection.ts'
+import { type DatabaseTarget, numbered } from '../database.ts'
 import { insertRows, NUMBERED_TABLES, type NumberedTable, TABLES, type TableName } from '../tables.ts'
 
 /** A row in a form that both databases accept: booleans are 0 and 1, everything else is text, a number or null. */

@@ -28,7 +28,11 @@ export function demandingPrimary(sql: string): string {
   return HAS_LOCK.test(sql) ? sql : `select * from (${sql}\n) as found where (${DEMAND_PRIMARY}) is not null`
 }
 
-/** A division by zero: plain SQL has no statement that raises an error, and no read of the service divides by a value. */
+/**
+ * A division by zero. The check has to be an error of the same statement: behind a pooler, the next statement may run on another server, and
+ * a condition would make a server that is behind look like one that finds nothing. SQL has no other expression that raises one, and no read
+ * of the service divides by a value.
+ */
 export const POSITION_NOT_REACHED = '22012'
 
 /**

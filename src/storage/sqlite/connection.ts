@@ -41,11 +41,6 @@ export function makeFile(file: string): void {
   else closeSync(openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600))
 }
 
-/** `$1` is a name to SQLite, `?1` is a number: values are bound by position, which is faster than by name. */
-export function numbered(sql: string): string {
-  return sql.replace(/\$(\d+)/g, '?$1')
-}
-
 export function guarded<Result>(work: () => Result): Result {
   try {
     return work()

@@ -9,7 +9,7 @@ import {
   type Transaction,
   type Value,
 } from '../database.ts'
-import { connect, guarded, numbered, translate, watchFiles } from './connection.ts'
+import { connect, guarded, translate, watchFiles } from './connection.ts'
 import { createReaderThread } from './reader.ts'
 import { createWriteQueue } from './writes.ts'
 
@@ -41,7 +41,7 @@ export async function openSqlite(file: string): Promise<Database> {
   async function readLong<Row>({ sqliteSql, fromRow }: Statement<Row>, values: Value[]): Promise<Row[]> {
     // A reading thread that starts now would open the files that are there now.
     requireFiles()
-    const rows = await thread.all(numbered(sqliteSql), bindable(values))
+    const rows = await thread.all(sqliteSql, bindable(values))
     return fromRow ? (rows as StoredRow[]).map(fromRow) : (rows as Row[])
   }
 
@@ -98,7 +98,7 @@ function queries(connection: DatabaseSync): Queries {
   const prepared: Prepared[] = []
 
   function prepare({ sqliteSql }: Statement<unknown>): Prepared {
-    const statement = connection.prepare(numbered(sqliteSql))
+    const statement = connection.prepare(sqliteSql)
     // Rows are read as arrays: node:sqlite takes twice as long to create objects as toRow() does.
     statement.setReturnArrays(true)
     return { statement, columns: statement.columns().map(({ name }) => name) }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { numbered } from '../database.ts'
 import {
   CREATE_HISTORY,
   type MigrateOptions,
@@ -8,7 +9,7 @@ import {
   READ_HISTORY,
   recordOf,
 } from '../migrations.ts'
-import { begin, connect, deadlineIn, LOCK_DEADLINE_MS, numbered } from './connection.ts'
+import { begin, connect, deadlineIn, LOCK_DEADLINE_MS } from './connection.ts'
 
 export type MigrateSqliteOptions = MigrateOptions & {
   /** Receives the name of a migration that was applied, and how long that took. */

@@ -14,8 +14,8 @@ import {
   newShare,
   remaining,
   type Share,
-  type WindowState,
 } from '../../../src/domain/plans/shares.ts'
+import type { WindowState } from '../../../src/model/usage.ts'
 
 const MINUTE = 60_000
 

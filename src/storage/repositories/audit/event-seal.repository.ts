@@ -1,14 +1,13 @@
 import { AUDIT_MARK, type AuditMark, EVENT_SEAL, type EventSeal, WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
-import { computed, entity, text } from '../../../model/entity.ts'
+import { computed, entity, text, without } from '../../../model/entity.ts'
 import type { AuditedKind } from '../../../model/event.ts'
 import { type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
-import { countsChanges, finds, lists, runs } from '../../repository-functions.ts'
+import { countsChanges, finds, findsIn, lists, runs } from '../../repository-functions.ts'
 import { deleteListed, insertRows } from '../../tables.ts'
 
-const { mac: _, macKey: __, ...SEALED } = EVENT_SEAL.fields
 // An event has an HMAC too, so those of its link get other names.
 const LINK = entity('event_seals', {
-  ...SEALED,
+  ...without(EVENT_SEAL, 'mac', 'macKey').fields,
   linkMac: computed(text, 'event_seals.mac'),
   linkMacKey: computed(text, 'event_seals.mac_key'),
 })
@@ -124,10 +123,7 @@ export const findStrayLink = finds<StrayLink, []>(`
     select position, event_id from event_seals where position > ${positionOf('head')} order by position limit 1) as after
   limit 1`)
 
-export const findMark = finds<AuditMark, [name: MarkName]>(
-  `select ${AUDIT_MARK.columns} from audit_marks where name = $1`,
-  AUDIT_MARK.fromRow,
-)
+export const findMark = findsIn<AuditMark, [name: MarkName]>(AUDIT_MARK, 'where name = $1')
 
 export async function setMark(tx: Transaction, name: MarkName, mark: AuditMark): Promise<void> {
   await tx.run(SET_MARK, name, ...AUDIT_MARK.toValues(mark))
@@ -180,7 +176,4 @@ export const findServiceEvent = finds<number, [after: number, laterByMs: number]
   (row) => Number(row['id']),
 )
 
-export const findLastOfKind = finds<WrittenEvent, [kind: AuditedKind]>(
-  `select ${WRITTEN_EVENT.columns} from events where kind = $1 order by at desc, id desc limit 1`,
-  WRITTEN_EVENT.fromRow,
-)
+export const findLastOfKind = findsIn<WrittenEvent, [kind: AuditedKind]>(WRITTEN_EVENT, 'where kind = $1 order by at desc, id desc limit 1')

@@ -1,13 +1,12 @@
 import { type EventFilter, type EventPlace, type Seal, WRITTEN_EVENT, type WrittenEvent } from '../../../model/audit.ts'
-import { entity, type ValuesOf } from '../../../model/entity.ts'
+import { entity, type ValuesOf, without } from '../../../model/entity.ts'
 import { EVENT, type StoredEvent } from '../../../model/event.ts'
 import { type FinalStatement, insertInto, longRead, type Reads, type Statement, statement, type Transaction } from '../../database.ts'
-import { countsChanges, lists } from '../../repository-functions.ts'
+import { countsChanges, listsIn } from '../../repository-functions.ts'
 
 // The database assigns the id.
-const { id: _, ...NEW_FIELDS } = WRITTEN_EVENT.fields
-const NEW_EVENT = entity('events', NEW_FIELDS)
-const INSERT = statement(insertInto('events', NEW_EVENT))
+const NEW_EVENT = without(WRITTEN_EVENT, 'id')
+const INSERT = statement(insertInto(NEW_EVENT))
 // The first condition decides which index is read: the one that leaves the fewest events.
 const LISTS = {
   target: list('target = $6'),
@@ -44,15 +43,12 @@ export function listEvents(db: Reads, filter: EventFilter, before: EventPlace, l
 }
 
 /** One page of all events, oldest first. */
-export const listEventsAfter = lists<StoredEvent, [id: number, limit: number]>(
-  `select ${EVENT.columns} from events where id > $1 order by id limit $2`,
-  EVENT.fromRow,
-)
+export const listEventsAfter = listsIn<StoredEvent, [id: number, limit: number]>(EVENT, 'where id > $1 order by id limit $2')
 
 /** One page of all events with their salts, oldest first. */
-export const listWrittenEvents = lists<ValuesOf<typeof SALTED_EVENT.fields>, [id: number, limit: number]>(
-  `select ${SALTED_EVENT.columns} from events where id > $1 order by id limit $2`,
-  SALTED_EVENT.fromRow,
+export const listWrittenEvents = listsIn<ValuesOf<typeof SALTED_EVENT.fields>, [id: number, limit: number]>(
+  SALTED_EVENT,
+  'where id > $1 order by id limit $2',
 )
 
 /** Replaces the HMAC of an event. */

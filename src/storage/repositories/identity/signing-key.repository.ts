@@ -1,19 +1,13 @@
 import { SIGNING_KEY, type SigningKey } from '../../../model/signing-key.ts'
-import { insertInto, statement, type Transaction } from '../../database.ts'
-import { lists, runs } from '../../repository-functions.ts'
+import { statement, type Transaction } from '../../database.ts'
+import { inserts, listsIn, runs } from '../../repository-functions.ts'
 
-const INSERT = statement(insertInto('signing_keys', SIGNING_KEY))
 const RESEAL = statement('update signing_keys set private_key = $3 where id = $1 and private_key = $2')
 
 /** All keys, in the order in which they sign. */
-export const listSigningKeys = lists<SigningKey, []>(
-  `select ${SIGNING_KEY.columns} from signing_keys order by signs_from, id`,
-  SIGNING_KEY.fromRow,
-)
+export const listSigningKeys = listsIn<SigningKey, []>(SIGNING_KEY, 'order by signs_from, id')
 
-export async function insertSigningKey(tx: Transaction, key: SigningKey): Promise<void> {
-  await tx.run(INSERT, ...SIGNING_KEY.toValues(key))
-}
+export const insertSigningKey = inserts(SIGNING_KEY)
 
 /** Ends the publication of every other key that has no end yet. */
 export const retireOtherSigningKeys = runs<Transaction, [id: string, publishedUntil: number]>(

@@ -1,14 +1,10 @@
 import { computed, entity, flag } from '../../../model/entity.ts'
-import { PASSKEY_ROW, type PasskeyRow, TOTP_SECRET, type TotpSecret } from '../../../model/factor.ts'
+import { PASSKEY_ROW, type PasskeyRow, RECOVERY_CODE, type RecoveryCode, TOTP_SECRET, type TotpSecret } from '../../../model/factor.ts'
 import { type ExportedIdentity, IDENTITY_ROW, type IdentityRow } from '../../../model/provider.ts'
-import { type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
-import { around, insertRows } from '../../tables.ts'
+import { type Reads, statement, type Transaction } from '../../database.ts'
+import { listsIn } from '../../repository-functions.ts'
+import { around, GIVEN_IDS, insertRows } from '../../tables.ts'
 
-/** One of the ids of a list that a statement gets as JSON. PostgreSQL looks up each of them, rather than read the table. */
-const GIVEN_IDS: SqlTexts = {
-  postgres: '= any (array(select json_array_elements_text($1::text::json)::bigint))',
-  sqlite: 'in (select value from json_each($1))',
-}
 // A code that was accepted here is not accepted again, whatever the file says.
 const SAVE_TOTP = statement(
   insertRows('totp_secrets', {
@@ -31,21 +27,19 @@ const INSERT_PASSKEYS = statement<{ user_id: number }>(
 const COUNT_PASSKEYS = statement(
   around(GIVEN_IDS, (given) => `update users set passkeys = (select count(*) from passkeys where user_id = users.id) where id ${given}`),
 )
-const EXPORTED = (table: string, columns: string, order: string) =>
-  `select ${columns} from ${table} where user_id > $1 and user_id <= $2 order by ${order}`
-const EXPORTED_TOTP = statement(EXPORTED('totp_secrets', TOTP_SECRET.columns, 'user_id'), TOTP_SECRET.fromRow)
-const EXPORTED_CODES = statement<RecoveryCode>(EXPORTED('recovery_codes', 'user_id as "userId", code_hash as "codeHash"', 'code_hash'))
-const EXPORTED_PASSKEYS = statement(EXPORTED('passkeys', PASSKEY_ROW.columns, 'created_at, id'), PASSKEY_ROW.fromRow)
+/** The users between two ids: after the first, up to the last. */
+type Range = [afterId: number, lastId: number]
+const IN_RANGE = 'where user_id > $1 and user_id <= $2'
+const listExportedTotp = listsIn<TotpSecret, Range>(TOTP_SECRET, `${IN_RANGE} order by user_id`)
+const listExportedCodes = listsIn<RecoveryCode, Range>(RECOVERY_CODE, `${IN_RANGE} order by code_hash`)
+const listExportedPasskeys = listsIn<PasskeyRow, Range>(PASSKEY_ROW, `${IN_RANGE} order by created_at, id`)
 
 // PostgreSQL looks up each account, rather than read the table for every page of an export.
 const EXPORTED_IDENTITY = entity('identities', {
   ...IDENTITY_ROW.fields,
   proven: computed(flag, '(select count(*) from unproven_accounts where unproven_accounts.user_id = identities.user_id) = 0'),
 })
-const EXPORTED_IDENTITIES = statement(
-  EXPORTED('identities', EXPORTED_IDENTITY.columns, 'connected_at, provider'),
-  EXPORTED_IDENTITY.fromRow,
-)
+export const listExportedIdentities = listsIn<ExportedIdentity, Range>(EXPORTED_IDENTITY, `${IN_RANGE} order by connected_at, provider`)
 const INSERT_IDENTITIES = statement<{ issuer: string; subject: string }>(
   insertRows('identities', { keepsIds: true, suffix: 'on conflict do nothing returning issuer, subject' }),
 )
@@ -62,8 +56,6 @@ const IDENTITY_OWNERS = statement<{ issuer: string; subject: string; email_key: 
   ),
 )
 
-type RecoveryCode = { readonly userId: number; readonly codeHash: string }
-
 /** The secrets that these accounts have, also those that are not confirmed yet. */
 export function listTotpSecrets(tx: Transaction, userIds: readonly number[]): Promise<TotpSecret[]> {
   return tx.all(LIST_TOTP, JSON.stringify(userIds))
@@ -74,7 +66,7 @@ export async function saveImportedCodes(tx: Transaction, secrets: readonly TotpS
   const userIds = JSON.stringify(secrets.map(({ userId }) => userId))
   await tx.run(SAVE_TOTP, JSON.stringify(secrets.map(TOTP_SECRET.toRow)))
   await tx.run(DELETE_CODES, userIds)
-  await tx.run(INSERT_CODES, JSON.stringify(codes.map(({ userId, codeHash }) => ({ user_id: userId, code_hash: codeHash }))))
+  await tx.run(INSERT_CODES, JSON.stringify(codes.map(RECOVERY_CODE.toRow)))
   await tx.run(SET_TOTP, userIds)
 }
 
@@ -86,12 +78,12 @@ export async function insertImportedPasskeys(tx: Transaction, passkeys: readonly
   return userIds
 }
 
-/** What the users between two ids have besides their passwords: after the first, up to the last. */
+/** What these users have besides their passwords. */
 export async function listExportedFactors(db: Reads, afterId: number, lastId: number) {
   return {
-    totp: new Map((await db.all(EXPORTED_TOTP, afterId, lastId)).map((secret) => [secret.userId, secret])),
-    codes: Map.groupBy(await db.all(EXPORTED_CODES, afterId, lastId), ({ userId }) => userId),
-    passkeys: Map.groupBy(await db.all(EXPORTED_PASSKEYS, afterId, lastId), ({ userId }) => userId),
+    totp: new Map((await listExportedTotp(db, afterId, lastId)).map((secret) => [secret.userId, secret])),
+    codes: Map.groupBy(await listExportedCodes(db, afterId, lastId), ({ userId }) => userId),
+    passkeys: Map.groupBy(await listExportedPasskeys(db, afterId, lastId), ({ userId }) => userId),
   }
 }
 
@@ -110,8 +102,4 @@ export async function markImportedUnproven(tx: Transaction, userIds: readonly nu
 /** The address of the owner of each of these identities that exists. */
 export function listIdentityOwners(tx: Transaction, identities: readonly Pick<IdentityRow, 'issuer' | 'subject'>[]) {
   return tx.all(IDENTITY_OWNERS, JSON.stringify(identities.map(({ issuer, subject }) => ({ issuer, subject }))))
-}
-
-export function listExportedIdentities(db: Reads, afterId: number, lastId: number): Promise<ExportedIdentity[]> {
-  return db.all(EXPORTED_IDENTITIES, afterId, lastId)
 }

@@ -1,9 +1,9 @@
 import { KEY_ROW, type KeyRow, RETIRING_SECRET, type RetiringSecret } from '../../../model/api-key.ts'
-import { entity, type Given, text, type ValuesOf } from '../../../model/entity.ts'
+import { entity, type Given, text, type ValuesOf, without } from '../../../model/entity.ts'
 import { USER, USER_COPIES, USER_DETAILS, USER_ROW, USER_SECRETS, type UserRow } from '../../../model/user.ts'
 import { type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
-import { counts, countsChanges, exists, lists } from '../../repository-functions.ts'
-import { around, givenRows, type InsertOptions, insertRows } from '../../tables.ts'
+import { counts, countsChanges, exists, lists, listsIn } from '../../repository-functions.ts'
+import { around, GIVEN_TEXTS, givenRows, type InsertOptions, insertRows } from '../../tables.ts'
 import { firstVersions, fold } from '../users/user.repository.ts'
 
 const { emailVersion, resetVersion } = USER_SECRETS.fields
@@ -11,8 +11,7 @@ const VERSIONS = entity('users', { emailVersion, resetVersion })
 const STATE = entity('users', { ...USER.fields, ...USER_DETAILS.fields, ...USER_COPIES.fields, passwordHash: text })
 // The address identifies the account, and its times stay.
 const { firstName, lastName } = USER.fields
-const { createdAt: _, lastLoginAt: __, ...details } = USER_DETAILS.fields
-const UPDATED = entity('users', { firstName, lastName, ...details })
+const UPDATED = entity('users', { firstName, lastName, ...without(USER_DETAILS, 'createdAt', 'lastLoginAt').fields })
 /** The fields that an update takes from the file unless the file leaves them out. */
 export const UPDATED_FIELDS = Object.keys(UPDATED.fields) as readonly (keyof typeof UPDATED.fields)[]
 const givenOrPresent = (column: string) => `${column} = coalesce(given.${column}, users.${column})`
@@ -24,8 +23,6 @@ export type GivenUser = Given<typeof USER_ROW.fields> & Pick<UserRow, 'email' | 
 export type UserState = ValuesOf<typeof STATE.fields>
 export type FoundUser = ValuesOf<typeof FOUND.fields>
 
-/** The texts of a list that a statement gets as JSON. */
-const GIVEN_TEXTS = { postgres: 'select json_array_elements_text($1::text::json)', sqlite: 'select value from json_each($1)' }
 // Any conflict: an address that is taken, or an id.
 const IGNORED = 'on conflict do nothing returning id, email_key'
 const INSERT_USERS = statement(insertRows('users', { keepsIds: false, suffix: IGNORED }), FOUND.fromRow)
@@ -40,17 +37,11 @@ const CONTINUE_IDS = statement({
 const RARE_CHECKPOINTS = statement({ postgres: 'select 1', sqlite: 'pragma wal_autocheckpoint = 32000' })
 const LARGE_CACHE = statement({ postgres: 'select 1', sqlite: 'pragma cache_size = -48000' })
 const FIND_USERS = statement(
-  around(GIVEN_TEXTS, (given) => `select id, email_key from users where email_key in (${given})`),
+  around(GIVEN_TEXTS, (given) => `select ${FOUND.columns} from users where email_key ${given}`),
   FOUND.fromRow,
 )
-const LOCK_STATES = statement(
-  {
-    // With `in`, PostgreSQL may read all users for each batch of an import.
-    postgres: `select ${STATE.columns} from users where email_key = any (array(${GIVEN_TEXTS.postgres})) order by id for update`,
-    sqlite: `select ${STATE.columns} from users where email_key in (${GIVEN_TEXTS.sqlite})`,
-  },
-  STATE.fromRow,
-)
+const OF_GIVEN_USERS = around(GIVEN_TEXTS, (given) => `select ${STATE.columns} from users where email_key ${given}`)
+const LOCK_STATES = statement({ ...OF_GIVEN_USERS, postgres: `${OF_GIVEN_USERS.postgres} order by id for update` }, STATE.fromRow)
 // An update takes the admin role from nobody and bans no admin: the last one would lock everybody out.
 const UPDATE_USERS = statement(
   around(
@@ -83,11 +74,7 @@ const owners = (isGiven: string) => `
   union all
   select passkeys.id, passkeys.credential_id, users.email_key from passkeys join users on users.id = passkeys.user_id
   where passkeys.id ${isGiven} or passkeys.credential_id ${isGiven}`
-// With arrays, PostgreSQL uses both indexes. With `in` it would read all keys and all users for each batch of an import.
-const FIND_OWNERS = statement<{ id: string; key_hash: string; email_key: string }>({
-  postgres: owners(`= any (array(${GIVEN_TEXTS.postgres}))`),
-  sqlite: owners(`in (${GIVEN_TEXTS.sqlite})`),
-})
+const FIND_OWNERS = statement<{ id: string; key_hash: string; email_key: string }>(around(GIVEN_TEXTS, owners))
 // Jumps through the index from one kind to the next, however many accounts there are of each.
 const KINDS = `
   with recursive kinds (kind) as (
@@ -163,22 +150,19 @@ export async function findKeyOwners(db: Reads, idsAndHashes: readonly string[]):
 export const countUsers = counts<Reads, []>('select count(*) as count from users')
 
 /** One page of all users with their hashes, in order of id. */
-export const listExportedUsers = lists<UserRow, [afterId: number, limit: number]>(
-  `select ${USER_ROW.columns} from users where id > $1 order by id limit $2`,
-  USER_ROW.fromRow,
-)
+export const listExportedUsers = listsIn<UserRow, [afterId: number, limit: number]>(USER_ROW, 'where id > $1 order by id limit $2')
 
 /** The keys of the users between two ids: after the first, up to the last. */
-export const listExportedKeys = lists<KeyRow, [afterId: number, lastId: number]>(
-  `select ${KEY_ROW.columns} from api_keys where user_id > $1 and user_id <= $2 order by user_id, seq`,
-  KEY_ROW.fromRow,
+export const listExportedKeys = listsIn<KeyRow, [afterId: number, lastId: number]>(
+  KEY_ROW,
+  'where user_id > $1 and user_id <= $2 order by user_id, seq',
 )
 
 /** The former secrets of these keys that still work. */
-export const listExportedSecrets = lists<RetiringSecret, [afterId: number, lastId: number, now: number]>(
-  `select ${RETIRING_SECRET.columns} from retiring_secrets join api_keys on api_keys.id = retiring_secrets.key_id
+export const listExportedSecrets = listsIn<RetiringSecret, [afterId: number, lastId: number, now: number]>(
+  RETIRING_SECRET,
+  `join api_keys on api_keys.id = retiring_secrets.key_id
   where api_keys.user_id > $1 and api_keys.user_id <= $2 and retiring_secrets.expires_at > $3 order by retiring_secrets.key_hash`,
-  RETIRING_SECRET.fromRow,
 )
 
 /** The kinds of password hashes of other systems that accounts have, up to a number. Empty unless accounts were imported. */

@@ -4,15 +4,15 @@ import {
   KEY,
   KEY_ROW,
   type KeyAccess,
+  OWNED_KEY,
   type OwnedApiKey,
   RETIRING_SECRET,
-  type RetiringSecret,
 } from '../../../model/api-key.ts'
 import { computed, entity, integer, storedAs } from '../../../model/entity.ts'
 import { readUser, USER, USER_DETAILS, USER_FACTOR, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, type StoredRow, statement, type Transaction } from '../../database.ts'
-import { changes, counts, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
-import { deleteListed } from '../../tables.ts'
+import { changes, counts, finds, findsIn, inserts, lists, listsIn, runs } from '../../repository-functions.ts'
+import { around, GIVEN_IDS } from '../../tables.ts'
 
 /** The owner of a key, and what decides whether the key may be used. */
 export type KeyOwner = {
@@ -62,7 +62,7 @@ const FIND_RETIRING_OWNER = hotRead(
   where retiring_secrets.key_hash = ${keyHash} and retiring_secrets.expires_at > ${now}`,
   readOwner,
 )
-const INSERT = statement(insertInto('api_keys', KEY_ROW))
+const INSERT = statement(insertInto(KEY_ROW))
 const LIST_AFTER = statement<StoredRow & { readonly seq: number }>(`
   select ${KEY.columns}, seq from api_keys where user_id = $1 and seq > $2 order by seq limit $3 + 0`)
 const UPDATE = statement(
@@ -74,9 +74,8 @@ const UPDATE = statement(
 const REPLACE_SECRET = statement('update api_keys set key_hash = $3, prefix = $4 where id = $1 and user_id = $2')
 const DELETE_OF_USER = statement(`
   delete from api_keys where seq in (select seq from api_keys where user_id = $1 and id <> $3 order by seq limit $2)`)
-const INSERT_RETIRING = statement(insertInto('retiring_secrets', RETIRING_SECRET))
-const SELECT_OWNED = `select ${KEY.columns}, users.id as owner_id, users.email as owner_email
-  from api_keys join users on users.id = api_keys.user_id`
+const WITH_OWNER = 'join users on users.id = api_keys.user_id'
+const SELECT_OWNED = `select ${OWNED_KEY.columns} from api_keys ${WITH_OWNER}`
 // A key that was never used counts from its creation on.
 const LAST_USE = 'coalesce(api_keys.last_used_at, api_keys.created_at)'
 
@@ -95,10 +94,6 @@ function readOwner(values: readonly unknown[]): KeyOwner {
     limit: (values[15] ?? undefined) as string | undefined,
     expiresAt: (values[16] ?? undefined) as number | undefined,
   }
-}
-
-function toOwned(row: StoredRow): OwnedApiKey {
-  return { ...KEY.fromRow(row), ownerId: Number(row['owner_id']), ownerEmail: String(row['owner_email']) }
 }
 
 /** The owner of a key. Authentication by API key costs this one statement. */
@@ -136,10 +131,7 @@ export async function listApiKeysAfter(db: Reads, userId: number, seq: number, l
   return { keys: rows.map(KEY.fromRow), last: rows.at(-1)?.seq ?? seq }
 }
 
-export const findApiKey = finds<ApiKey, [userId: number, keyId: string]>(
-  `select ${KEY.columns} from api_keys where user_id = $1 and id = $2`,
-  KEY.fromRow,
-)
+export const findApiKey = findsIn<ApiKey, [userId: number, keyId: string]>(KEY, 'where user_id = $1 and id = $2')
 
 /** The number of a key, by which its use is counted. */
 export const findKeySeq = finds<number, [userId: number, keyId: string]>('select seq from api_keys where user_id = $1 and id = $2', (row) =>
@@ -147,38 +139,31 @@ export const findKeySeq = finds<number, [userId: number, keyId: string]>('select
 )
 
 /** Expired keys with their owners, the latest first. */
-export const listExpiredKeys = lists<OwnedApiKey, [now: number, limit: number]>(
-  `${SELECT_OWNED} where api_keys.expires_at is not null and api_keys.expires_at <= $1 order by api_keys.expires_at desc limit $2`,
-  toOwned,
+export const listExpiredKeys = listsIn<OwnedApiKey, [now: number, limit: number]>(
+  OWNED_KEY,
+  `${WITH_OWNER} where api_keys.expires_at is not null and api_keys.expires_at <= $1 order by api_keys.expires_at desc limit $2`,
 )
 
 /** Active keys whose last use was before a moment, the longest unused first. */
-export const listUnusedKeys = lists<OwnedApiKey, [before: number, limit: number]>(
-  `${SELECT_OWNED} where api_keys.is_active = true and ${LAST_USE} <= $1 order by ${LAST_USE} limit $2`,
-  toOwned,
+export const listUnusedKeys = listsIn<OwnedApiKey, [before: number, limit: number]>(
+  OWNED_KEY,
+  `${WITH_OWNER} where api_keys.is_active = true and ${LAST_USE} <= $1 order by ${LAST_USE} limit $2`,
 )
 
-const SELECT_LISTED = `select api_keys.seq, ${KEY.columns}, users.id as owner_id, users.email as owner_email
-  from api_keys join users on users.id = api_keys.user_id`
-
-export type ListedKey = OwnedApiKey & { readonly seq: number }
-
-function toListed(row: StoredRow): ListedKey {
-  return { ...toOwned(row), seq: Number(row['seq']) }
-}
-
 /** All keys with their owners, the newest first, below a sequence number. */
-export const listAllKeys = lists<ListedKey, [belowSeq: number, limit: number]>(
-  `${SELECT_LISTED} where api_keys.seq < $1 order by api_keys.seq desc limit $2`,
-  toListed,
+export const listAllKeys = listsIn<OwnedApiKey, [belowSeq: number, limit: number]>(
+  OWNED_KEY,
+  `${WITH_OWNER} where api_keys.seq < $1 order by api_keys.seq desc limit $2`,
 )
 
 /** The keys whose text in a column begins with `$1`, by its index. No text of a key comes after `$2`. */
 function listBeginning(column: string) {
-  const listSql = (sortable: string) => `${SELECT_LISTED} where ${sortable} >= $1 and ${sortable} < $2 order by ${sortable} limit $3`
-  const list = lists<ListedKey, [from: string, below: string, limit: number]>(
-    { postgres: listSql(`${column} collate "C"`), sqlite: listSql(column) },
-    toListed,
+  const list = lists<OwnedApiKey, [from: string, below: string, limit: number]>(
+    around(
+      { postgres: `${column} collate "C"`, sqlite: column },
+      (sortable) => `${SELECT_OWNED} where ${sortable} >= $1 and ${sortable} < $2 order by ${sortable} limit $3`,
+    ),
+    OWNED_KEY.fromRow,
   )
   return (db: Reads, beginning: string, limit: number) => list(db, beginning, `${beginning}\u{10ffff}`, limit)
 }
@@ -188,12 +173,9 @@ export const listKeysByPrefix = listBeginning('api_keys.prefix')
 export const listKeysByName = listBeginning('lower(api_keys.name)')
 
 /** The keys of some users, which are listed as JSON. */
-export const listKeysOfUsers = lists<ListedKey, [userIds: string, limit: number]>(
-  {
-    postgres: `${SELECT_LISTED} where api_keys.user_id = any (array(select value::bigint from json_array_elements_text($1::text::json))) order by api_keys.user_id, api_keys.seq limit $2`,
-    sqlite: `${SELECT_LISTED} where api_keys.user_id in (select value from json_each($1)) order by api_keys.user_id, api_keys.seq limit $2`,
-  },
-  toListed,
+export const listKeysOfUsers = lists<OwnedApiKey, [userIds: string, limit: number]>(
+  around(GIVEN_IDS, (given) => `${SELECT_OWNED} where api_keys.user_id ${given} order by api_keys.user_id, api_keys.seq limit $2`),
+  OWNED_KEY.fromRow,
 )
 
 export function updateApiKey(tx: Transaction, userId: number, keyId: string, changed: ApiKeyChanges): Promise<ApiKey | undefined> {
@@ -224,9 +206,7 @@ export function deleteApiKeysOfUser(tx: Transaction, userId: number, limit: numb
   return tx.run(DELETE_OF_USER, userId, limit, exceptKeyId)
 }
 
-export async function insertRetiringSecret(tx: Transaction, secret: RetiringSecret): Promise<void> {
-  await tx.run(INSERT_RETIRING, ...RETIRING_SECRET.toValues(secret))
-}
+export const insertRetiringSecret = inserts(RETIRING_SECRET)
 
 /** Ends all former secrets of a key. */
 export const deleteRetiringSecrets = runs<Transaction, [keyId: string]>('delete from retiring_secrets where key_id = $1')
@@ -235,8 +215,3 @@ export const deleteRetiringSecrets = runs<Transaction, [keyId: string]>('delete 
 export const deleteOldestRetiringSecrets = runs<Transaction, [keyId: string, kept: number]>(`
   delete from retiring_secrets where key_hash in (
     select key_hash from retiring_secrets where key_id = $1 order by retired_at desc, key_hash limit 1000 offset $2)`)
-
-/** Deletes at most `limit` secrets that no longer work. Returns how many it deleted. */
-export const deleteEndedSecrets = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed('retiring_secrets', 'key_hash', 'select key_hash from retiring_secrets where expires_at <= $1 order by expires_at limit $2'),
-)

@@ -1,6 +1,5 @@
 import { type Queries, statement } from '../../database.ts'
-import { countsChanges, finds, runs } from '../../repository-functions.ts'
-import { deleteListed } from '../../tables.ts'
+import { finds, runs } from '../../repository-functions.ts'
 
 /** One request against a limit. All times are microseconds since 1970, so that a limit of many requests a second loses no precision. */
 export type Arrival = {
@@ -36,9 +35,4 @@ export const giveBack = runs<Queries, [key: string, cost: number]>('update rate_
 /** Keeps a mark, which counts nothing, until a time. */
 export const keepUntil = runs<Queries, [key: string, until: number]>(
   'insert into rate_limits (key, free_at) values ($1, $2) on conflict (key) do update set free_at = $2',
-)
-
-/** Deletes at most `limit` rows that say nothing any more. Returns how many it deleted. */
-export const deleteFreeLimits = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed('rate_limits', 'key', 'select key from rate_limits where free_at <= $1 order by free_at limit $2'),
 )

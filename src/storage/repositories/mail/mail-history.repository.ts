@@ -1,7 +1,8 @@
+import { without } from '../../../model/entity.ts'
 import { MAIL_RECORD, type MailFailure, type MailOutcome, type MailRecord } from '../../../model/mail.ts'
-import { insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
-import { countsChanges, lists, runs } from '../../repository-functions.ts'
-import { deleteListed } from '../../tables.ts'
+import { type Reads, statement, type Transaction } from '../../database.ts'
+import { findsIn, inserts, lists, listsIn, runs } from '../../repository-functions.ts'
+import { around, GIVEN_IDS } from '../../tables.ts'
 
 /** What happened to a mail: an attempt that failed with an error, or its end. */
 type MailStep = Pick<MailRecord, 'mailId' | 'kind' | 'recipient' | 'requestedAt' | 'at'> & {
@@ -12,18 +13,15 @@ type MailStep = Pick<MailRecord, 'mailId' | 'kind' | 'recipient' | 'requestedAt'
 
 // A mail may be tried for a day. The same error in a row is one entry; of more entries, the last ones are kept.
 const MAX_ERRORS = 20
-const NEW_COLUMNS = MAIL_RECORD.columnNames.filter((name) => name !== 'id')
-
-const SELECT = `select ${MAIL_RECORD.columns} from mail_history`
-const FIND_OPEN = statement(`${SELECT} where mail_id = $1 and outcome is null order by id desc limit 1`, MAIL_RECORD.fromRow)
-const INSERT = statement(insertInto('mail_history', { columnNames: NEW_COLUMNS }))
+const findOpen = findsIn<MailRecord, [mailId: number]>(MAIL_RECORD, 'where mail_id = $1 and outcome is null order by id desc limit 1')
+const insertRecord = inserts(without(MAIL_RECORD, 'id'))
 const UPDATE = statement('update mail_history set at = $2, attempts = $3, errors = $4, outcome = $5, answer = $6 where id = $1')
 
 /** Adds a step to the history of a mail. One process at a time sends a mail, so that nobody else writes its history. */
 export async function recordMail(tx: Transaction, step: MailStep): Promise<void> {
   const { mailId, kind, requestedAt, at, error, outcome, answer } = step
   const recipient = step.recipient.toLowerCase()
-  const open = mailId === 0 ? undefined : await tx.first(FIND_OPEN, mailId)
+  const open = mailId === 0 ? undefined : await findOpen(tx, mailId)
   const errors = withError(open?.errors ?? [], error, at)
   const isAttempt = error !== undefined || outcome === 'delivered'
   const attempts = (open?.attempts ?? 0) + (isAttempt ? 1 : 0)
@@ -31,8 +29,7 @@ export async function recordMail(tx: Transaction, step: MailStep): Promise<void>
     await tx.run(UPDATE, open.id, at, attempts, MAIL_RECORD.fields.errors.toColumn(errors), outcome ?? null, answer ?? null)
     return
   }
-  const row = MAIL_RECORD.toRow({ mailId, kind, recipient, requestedAt, at, attempts, errors, outcome, answer })
-  await tx.run(INSERT, ...NEW_COLUMNS.map((name) => row[name] ?? null))
+  await insertRecord(tx, { mailId, kind, recipient, requestedAt, at, attempts, errors, outcome, answer })
 }
 
 function withError(errors: readonly MailFailure[], error: string | undefined, at: number): readonly MailFailure[] {
@@ -67,10 +64,7 @@ export function recordUnwanted(tx: Transaction, mails: readonly RemovedMail[], n
 
 /** The ids among those given that a condition holds for, in a table. */
 function listsIds(select: string) {
-  const list = lists<{ readonly id: number }, [ids: string]>({
-    postgres: `${select} = any (array(select value::bigint from json_array_elements_text($1::text::json)))`,
-    sqlite: `${select} in (select value from json_each($1))`,
-  })
+  const list = lists<{ readonly id: number }, [ids: string]>(around(GIVEN_IDS, (given) => `${select} ${given}`))
   return async (db: Reads, ids: readonly number[]): Promise<ReadonlySet<number>> =>
     new Set(ids.length === 0 ? [] : (await list(db, JSON.stringify(ids))).map(({ id }) => id))
 }
@@ -82,18 +76,13 @@ export const findWaiting = listsIds('select id from outbox where failed_at is nu
 export const findRecorded = listsIds('select mail_id as id from mail_history where outcome is null and mail_id')
 
 /** One page, the newest first, starting below an id. */
-export const listMailRecords = lists<MailRecord, [beforeId: number, limit: number]>(
-  `${SELECT} where id < $1 order by id desc limit $2`,
-  MAIL_RECORD.fromRow,
+export const listMailRecords = listsIn<MailRecord, [beforeId: number, limit: number]>(
+  MAIL_RECORD,
+  'where id < $1 order by id desc limit $2',
 )
 
 /** The same for one address. */
-export const listMailRecordsTo = lists<MailRecord, [recipient: string, beforeId: number, limit: number]>(
-  `${SELECT} where recipient = $1 and id < $2 order by id desc limit $3`,
-  MAIL_RECORD.fromRow,
-)
-
-/** Deletes at most `limit` records that did not change since the given time. Returns how many. */
-export const deleteOldMailRecords = countsChanges<Queries, [before: number, limit: number]>(
-  deleteListed('mail_history', 'id', 'select id from mail_history where at <= $1 order by at limit $2'),
+export const listMailRecordsTo = listsIn<MailRecord, [recipient: string, beforeId: number, limit: number]>(
+  MAIL_RECORD,
+  'where recipient = $1 and id < $2 order by id desc limit $3',
 )

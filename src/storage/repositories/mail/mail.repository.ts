@@ -13,7 +13,7 @@ import {
 import { type Profile, USER, USER_LANGUAGE, USER_SECRETS } from '../../../model/user.ts'
 import { type Database, type FinalStatement, longRead, type Queries, type Reads, type StoredRow, statement } from '../../database.ts'
 import { type Claim, leasedRows, skippingLocked } from '../../leased-rows.ts'
-import { finds, lists } from '../../repository-functions.ts'
+import { exists, findsIn, listsIn } from '../../repository-functions.ts'
 import { findInvitationTo } from '../users/invitation.repository.ts'
 import { type RemovedMail, recordUnwanted } from './mail-history.repository.ts'
 
@@ -100,11 +100,6 @@ const SELECT = `select ${OUTBOX_MAIL.columns} from outbox`
 const LIST_NEWEST = statement(`${SELECT} where id < $1 order by id desc limit $2`, OUTBOX_MAIL.fromRow)
 // Passes those that wait.
 const LIST_FAILED = longRead(`${SELECT} where failed_at is not null and id < $1 order by id desc limit $2`, OUTBOX_MAIL.fromRow)
-// The address of a mail is that of its account, or another one.
-const LIST_TO = statement(
-  `${SELECT} where failed_at is null and lower(coalesce(address, recipient)) = $1 order by id desc limit $2`,
-  OUTBOX_MAIL.fromRow,
-)
 const COUNT = longRead<MailCounts>(`
   select count(*) - count(failed_at) as pending, count(failed_at) as failed,
     count(case when failed_at is null and attempts > 0 then 1 end) as retrying,
@@ -197,11 +192,7 @@ export function removeUnwantedMails(db: Pick<Database, 'transaction'>, now: numb
   })
 }
 
-const FIND_ACCOUNT = statement<{ readonly id: number }>('select id from users where email_key = $1')
-
-export async function hasAccount(db: Reads, recipient: string): Promise<boolean> {
-  return (await db.first(FIND_ACCOUNT, recipient)) !== undefined
-}
+export const hasAccount = exists<Reads, [recipient: string]>('select id from users where email_key = $1')
 
 /** Removes a mail that was sent or is not wanted. Returns false, and keeps the mail, if it was requested again in the meantime. */
 export async function removeMail(db: Queries, { id, revision }: ClaimedMail): Promise<boolean> {
@@ -243,10 +234,7 @@ export function queueNoticeOfKey(keyId: string, now: number): FinalStatement {
 }
 
 /** One page of mails in order of id, starting after the given id. */
-export const listMailsAfter = lists<OutboxMail, [id: number, limit: number]>(
-  `${SELECT} where id > $1 order by id limit $2`,
-  OUTBOX_MAIL.fromRow,
-)
+export const listMailsAfter = listsIn<OutboxMail, [id: number, limit: number]>(OUTBOX_MAIL, 'where id > $1 order by id limit $2')
 
 type MailPage = { readonly filter: 'all' | 'failed'; readonly beforeId: number | undefined; readonly limit: number }
 
@@ -255,12 +243,13 @@ export function listMailsBefore(db: Reads, { filter, beforeId = Number.MAX_SAFE_
   return db.all(filter === 'all' ? LIST_NEWEST : LIST_FAILED, beforeId, limit)
 }
 
-export const findMail = finds<OutboxMail, [id: number]>(`${SELECT} where id = $1`, OUTBOX_MAIL.fromRow)
+export const findMail = findsIn<OutboxMail, [id: number]>(OUTBOX_MAIL, 'where id = $1')
 
-/** The mails of one address that wait, the newest first. */
-export function listWaitingMailsTo(db: Reads, recipient: string, limit: number): Promise<OutboxMail[]> {
-  return db.all(LIST_TO, recipient, limit)
-}
+/** The mails of one address that wait, the newest first. The address of a mail is that of its account, or another one. */
+export const listWaitingMailsTo = listsIn<OutboxMail, [recipient: string, limit: number]>(
+  OUTBOX_MAIL,
+  'where failed_at is null and lower(coalesce(address, recipient)) = $1 order by id desc limit $2',
+)
 
 export async function countMails(db: Reads): Promise<MailCounts> {
   return (await db.first(COUNT)) ?? { pending: 0, failed: 0, retrying: 0, oldestAt: null, lastError: null }

@@ -1,10 +1,9 @@
-import { type BusyKey, type DailyUse, KEY_USAGE, type KeyUsage } from '../../../model/usage.ts'
+import { BUSY_KEY, type BusyKey, type DailyUse, KEY_USAGE, type KeyUsage } from '../../../model/usage.ts'
 import { longRead, type Queries, type Reads, type SqlTexts, statement, type Transaction } from '../../database.ts'
 import { countsChanges } from '../../repository-functions.ts'
 import { around, givenRows } from '../../tables.ts'
 
 const COLUMNS = KEY_USAGE.columnNames.join(', ')
-const GIVEN = givenRows('key_usage')
 
 /** Counts for accounts that were deleted meanwhile are dropped. PostgreSQL looks up each of them, whatever it expects of the batch. */
 function addingTo(given: string): string {
@@ -14,7 +13,7 @@ function addingTo(given: string): string {
       allowed = key_usage.allowed + excluded.allowed, limited = key_usage.limited + excluded.limited`
 }
 
-const ADD = statement({ postgres: addingTo(GIVEN.postgres), sqlite: addingTo(GIVEN.sqlite) })
+const ADD = statement(around(givenRows('key_usage'), addingTo))
 
 /** Adds counts to those of the same keys and days. In the order of the primary key, so that two processes cannot block each other. */
 export async function addUsage(tx: Transaction, rows: readonly KeyUsage[]): Promise<void> {
@@ -23,7 +22,8 @@ export async function addUsage(tx: Transaction, rows: readonly KeyUsage[]): Prom
 
 /** Each day is one look-up in the primary key, whatever the planner knows about the table. */
 function perDay(which: string): SqlTexts {
-  const sum = (column: string) => `coalesce((select sum(${column}) from key_usage where day = days.day and ${which}), 0) as ${column}`
+  const sum = (column: string) =>
+    `cast(coalesce((select sum(${column}) from key_usage where day = days.day and ${which}), 0) as bigint) as ${column}`
   return around(
     { postgres: '$1::integer', sqlite: '$1' },
     // It begins with "select", as a read does.
@@ -34,13 +34,9 @@ function perDay(which: string): SqlTexts {
 }
 
 // At most 400 look-ups: SQLite answers that without its other thread.
-const OF_KEY = statement(perDay('user_id = $3 and key_seq = $4'), toDailyUse)
+const OF_KEY = statement<DailyUse>(perDay('user_id = $3 and key_seq = $4'))
 // An account may have a thousand keys.
-const OF_USER = longRead(perDay('user_id = $3'), toDailyUse)
-
-function toDailyUse(row: Readonly<Record<string, unknown>>): DailyUse {
-  return { day: Number(row['day']), allowed: Number(row['allowed']), limited: Number(row['limited']) }
-}
+const OF_USER = longRead<DailyUse>(perDay('user_id = $3'))
 
 type Days = { readonly from: number; readonly to: number }
 
@@ -55,19 +51,12 @@ export function listUsageOfUser(db: Reads, { from, to }: Days, userId: number): 
 }
 
 const BUSIEST = longRead(
-  `select api_keys.id, api_keys.name, users.id as owner_id, users.email as owner_email, used.allowed, used.limited from (
+  `select ${BUSY_KEY.columns} from (
     select key_seq, sum(allowed) as allowed, sum(limited) as limited from key_usage where day >= $1
     group by key_seq order by sum(allowed) + sum(limited) desc, key_seq limit $2) as used
   join api_keys on api_keys.seq = used.key_seq join users on users.id = api_keys.user_id
   order by used.allowed + used.limited desc, used.key_seq`,
-  (row): BusyKey => ({
-    keyId: String(row['id']),
-    name: String(row['name']),
-    ownerId: Number(row['owner_id']),
-    ownerEmail: String(row['owner_email']),
-    allowed: Number(row['allowed']),
-    limited: Number(row['limited']),
-  }),
+  BUSY_KEY.fromRow,
 )
 
 /** The keys that were used most since a day. */

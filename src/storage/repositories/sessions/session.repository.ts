@@ -1,11 +1,10 @@
 import { type ListedSession, SESSION, SESSION_PROOF, SESSION_ROW, type Session, type SessionProof } from '../../../model/session.ts'
 import { readUser, USER, type User } from '../../../model/user.ts'
 import { hotRead, insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
-import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
-import { deleteListed } from '../../tables.ts'
+import { changes, finds, listsIn, runs } from '../../repository-functions.ts'
 
 const CONFIRM = statement('update sessions set confirmed_at = $2, second_factor = second_factor or $3 where id = $1')
-const INSERT = statement(insertInto('sessions', SESSION_ROW))
+const INSERT = statement(insertInto(SESSION_ROW))
 // `+ 0` keeps PostgreSQL from using the index on user_id, which would read all sessions of the user instead of one.
 const FIND_USER = hotRead(
   ['text', 'bigint', 'bigint'],
@@ -62,9 +61,9 @@ export async function deleteSessionsOfUser(tx: Transaction, userId: number, exce
 }
 
 /** The live sessions of a user, newest first. */
-export const listSessions = lists<ListedSession, [userId: number, now: number, limit: number]>(
-  `select ${SESSION.columns} from sessions where user_id = $1 and expires_at > $2 order by created_at desc, id limit $3`,
-  SESSION.fromRow,
+export const listSessions = listsIn<ListedSession, [userId: number, now: number, limit: number]>(
+  SESSION,
+  'where user_id = $1 and expires_at > $2 order by created_at desc, id limit $3',
 )
 
 /** Never moves the time back: another process may have seen the session later. */
@@ -89,8 +88,3 @@ type OldSessions = { readonly kept: number; readonly limit: number; readonly exc
 export function deleteOldestSessions(tx: Transaction, userId: number, { kept, limit, exceptSessionId = '' }: OldSessions): Promise<number> {
   return tx.run(DELETE_OLDEST, userId, limit, kept, exceptSessionId)
 }
-
-/** Deletes at most `limit` expired sessions. Returns how many it deleted. */
-export const deleteExpiredSessions = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed('sessions', 'id', 'select id from sessions where expires_at <= $1 order by expires_at limit $2'),
-)

@@ -1,6 +1,5 @@
 import { type Queries, statement, type Transaction } from '../../database.ts'
-import { changes, countsChanges, runs } from '../../repository-functions.ts'
-import { deleteListed } from '../../tables.ts'
+import { changes, runs } from '../../repository-functions.ts'
 
 const MAX_WRONG_CODES = 5
 
@@ -35,8 +34,3 @@ export async function countSignInCode(tx: Transaction, recipient: string, expire
 export const useSignIn = changes<Transaction, [recipient: string, version: number, resetVersion: number, triesLeft: 0 | 1, now: number]>(`
   update email_sign_ins set tries_left = 0
   where recipient = $1 and version = $2 and reset_version = $3 and tries_left >= $4 and expires_at > $5`)
-
-/** Deletes at most `limit` expired rows. Returns how many it deleted. */
-export const deleteExpiredSignIns = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed('email_sign_ins', 'recipient', 'select recipient from email_sign_ins where expires_at <= $1 order by expires_at limit $2'),
-)

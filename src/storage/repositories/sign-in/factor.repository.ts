@@ -1,25 +1,20 @@
 import { LOGIN_CHALLENGE, type LoginChallenge, TOTP_SECRET, type TotpSecret } from '../../../model/factor.ts'
-import { insertInto, type Queries, statement, type Transaction } from '../../database.ts'
-import { changes, countsChanges, finds, lists, runs } from '../../repository-functions.ts'
-import { deleteListed } from '../../tables.ts'
+import { insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
+import { changes, counts, findsIn, inserts, listsIn, runs } from '../../repository-functions.ts'
 
-const SAVE_SECRET = statement(`${insertInto('totp_secrets', TOTP_SECRET)}
+const SAVE_SECRET = statement(`${insertInto(TOTP_SECRET)}
   on conflict (user_id) do update set secret = excluded.secret, sealed_with = excluded.sealed_with, created_at = excluded.created_at,
     confirmed_at = excluded.confirmed_at, last_step = excluded.last_step, salt = excluded.salt`)
 const INSERT_CODE = statement('insert into recovery_codes (user_id, code_hash) values ($1, $2)')
 /** They end a challenge. */
 export const MAX_WRONG_CODES = 5
-const INSERT_CHALLENGE = statement(insertInto('login_challenges', LOGIN_CHALLENGE))
 
 /** Replaces the secret that an account has. */
 export async function saveTotpSecret(tx: Transaction, secret: TotpSecret): Promise<void> {
   await tx.run(SAVE_SECRET, ...TOTP_SECRET.toValues(secret))
 }
 
-export const findTotpSecret = finds<TotpSecret, [userId: number]>(
-  `select ${TOTP_SECRET.columns} from totp_secrets where user_id = $1`,
-  TOTP_SECRET.fromRow,
-)
+export const findTotpSecret = findsIn<TotpSecret, [userId: number]>(TOTP_SECRET, 'where user_id = $1')
 
 /** Turns codes on. */
 export const confirmTotpSecret = runs<Transaction, [userId: number, now: number, step: number]>(
@@ -38,9 +33,9 @@ export const turnTotpOn = runs<Transaction, [userId: number]>('update users set 
 export const turnTotpOff = runs<Transaction, [userId: number]>('update users set totp = false where id = $1')
 
 /** One page of the secrets that one SECRET_KEY encrypts, in order of the user. */
-export const listSealedWith = lists<TotpSecret, [sealedWith: string, afterUserId: number, limit: number]>(
-  `select ${TOTP_SECRET.columns} from totp_secrets where sealed_with = $1 and user_id > $2 order by user_id limit $3`,
-  TOTP_SECRET.fromRow,
+export const listSealedWith = listsIn<TotpSecret, [sealedWith: string, afterUserId: number, limit: number]>(
+  TOTP_SECRET,
+  'where sealed_with = $1 and user_id > $2 order by user_id limit $3',
 )
 
 /** Unless it was replaced meanwhile. */
@@ -63,18 +58,13 @@ export const useRecoveryCode = changes<Transaction, [userId: number, codeHash: s
   'delete from recovery_codes where user_id = $1 and code_hash = $2',
 )
 
-export const countRecoveryCodes = finds<number, [userId: number]>(
-  'select count(*) as count from recovery_codes where user_id = $1',
-  (row) => Number(row['count']),
-)
+export const countRecoveryCodes = counts<Reads, [userId: number]>('select count(*) as count from recovery_codes where user_id = $1')
 
-export async function insertLoginChallenge(tx: Transaction, challenge: LoginChallenge): Promise<void> {
-  await tx.run(INSERT_CHALLENGE, ...LOGIN_CHALLENGE.toValues(challenge))
-}
+export const insertLoginChallenge = inserts(LOGIN_CHALLENGE)
 
-export const findLoginChallenge = finds<LoginChallenge, [id: string, now: number]>(
-  `select ${LOGIN_CHALLENGE.columns} from login_challenges where id = $1 and expires_at > $2 and wrong_codes < ${MAX_WRONG_CODES}`,
-  LOGIN_CHALLENGE.fromRow,
+export const findLoginChallenge = findsIn<LoginChallenge, [id: string, now: number]>(
+  LOGIN_CHALLENGE,
+  `where id = $1 and expires_at > $2 and wrong_codes < ${MAX_WRONG_CODES}`,
 )
 
 /**
@@ -95,17 +85,4 @@ export const endLoginChallenges = runs<Transaction, [userId: number]>('delete fr
 /** Returns true for exactly one of any number of parallel uses of a signed challenge. */
 export const markUsed = changes<Transaction, [id: string, expiresAt: number]>(
   'insert into used_challenges (id, expires_at) values ($1, $2) on conflict (id) do nothing',
-)
-
-/** Deletes at most `limit` expired rows. Returns how many it deleted. */
-export const deleteExpiredLoginChallenges = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed('login_challenges', 'id', 'select id from login_challenges where expires_at <= $1 order by expires_at limit $2'),
-)
-
-export const deleteExpiredUses = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed(
-    'used_challenges',
-    'id',
-    'select id from used_challenges where expires_at <= cast($1 as bigint) - 600000 order by expires_at limit $2',
-  ),
 )

@@ -1,8 +1,8 @@
 import { IDENTITY, IDENTITY_ROW, type Identity, type IdentityRow } from '../../../model/provider.ts'
 import { insertInto, type Reads, statement, type Transaction } from '../../database.ts'
-import { changes, finds, lists, runs } from '../../repository-functions.ts'
+import { changes, finds, lists, listsIn, runs } from '../../repository-functions.ts'
 
-const INSERT = statement(`${insertInto('identities', IDENTITY_ROW)} on conflict do nothing`)
+const INSERT = statement(`${insertInto(IDENTITY_ROW)} on conflict do nothing`)
 const DELETE_ALL = statement<{ readonly provider: string }>('delete from identities where user_id = $1 returning provider')
 
 /** False if the identity belongs to an account, or if the account has another one of this provider. */
@@ -17,10 +17,7 @@ export const findIdentityOwner = finds<number, [issuer: string, subject: string]
 )
 
 /** The oldest first. */
-export const listIdentities = lists<Identity, [userId: number]>(
-  `select ${IDENTITY.columns} from identities where user_id = $1 order by connected_at, provider`,
-  IDENTITY.fromRow,
-)
+export const listIdentities = listsIn<Identity, [userId: number]>(IDENTITY, 'where user_id = $1 order by connected_at, provider')
 
 /** Where the identities of an account come from. */
 export const listConnected = lists<Pick<IdentityRow, 'provider' | 'issuer'>, [userId: number]>(

@@ -1,24 +1,14 @@
 import { PASSKEY, PASSKEY_ROW, type Passkey, type PasskeyRow } from '../../../model/factor.ts'
-import { insertInto, statement, type Transaction } from '../../database.ts'
-import { changes, finds, lists, runs } from '../../repository-functions.ts'
-
-const INSERT = statement(insertInto('passkeys', PASSKEY_ROW))
+import type { Transaction } from '../../database.ts'
+import { changes, finds, findsIn, inserts, listsIn, runs } from '../../repository-functions.ts'
 
 /** Throws UniqueViolation if the authenticator is known already. */
-export async function insertPasskey(tx: Transaction, passkey: PasskeyRow): Promise<void> {
-  await tx.run(INSERT, ...PASSKEY_ROW.toValues(passkey))
-}
+export const insertPasskey = inserts(PASSKEY_ROW)
 
 /** In the order of their creation. */
-export const listPasskeys = lists<PasskeyRow, [userId: number]>(
-  `select ${PASSKEY_ROW.columns} from passkeys where user_id = $1 order by created_at, id`,
-  PASSKEY_ROW.fromRow,
-)
+export const listPasskeys = listsIn<PasskeyRow, [userId: number]>(PASSKEY_ROW, 'where user_id = $1 order by created_at, id')
 
-export const findPasskey = finds<PasskeyRow, [credentialId: string]>(
-  `select ${PASSKEY_ROW.columns} from passkeys where credential_id = $1`,
-  PASSKEY_ROW.fromRow,
-)
+export const findPasskey = findsIn<PasskeyRow, [credentialId: string]>(PASSKEY_ROW, 'where credential_id = $1')
 
 /**
  * Records a use. False if the counter has not grown: another copy of the passkey has signed, or the same answer was sent twice. An

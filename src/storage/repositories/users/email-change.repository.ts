@@ -1,7 +1,6 @@
 import { EMAIL_CHANGE, type EmailChange } from '../../../model/user.ts'
-import { type Queries, statement, type Transaction } from '../../database.ts'
-import { countsChanges, finds, runs } from '../../repository-functions.ts'
-import { deleteListed } from '../../tables.ts'
+import { statement, type Transaction } from '../../database.ts'
+import { findsIn, runs } from '../../repository-functions.ts'
 
 const MARK_CONFIRMED = statement('update email_changes set confirmed_at = $2 where user_id = $1')
 // A confirmed address is a verified one. The new versions end the tokens that were mailed to the former address.
@@ -17,18 +16,10 @@ export const saveEmailChange = runs<Transaction, [userId: number, email: string,
   set email = excluded.email, version = excluded.version, reset_version = excluded.reset_version,
     requested_at = excluded.requested_at, confirmed_at = null`)
 
-export const findEmailChange = finds<EmailChange, [userId: number]>(
-  `select ${EMAIL_CHANGE.columns} from email_changes where user_id = $1`,
-  EMAIL_CHANGE.fromRow,
-)
+export const findEmailChange = findsIn<EmailChange, [userId: number]>(EMAIL_CHANGE, 'where user_id = $1')
 
 /** Requires the lock on the account. Throws UniqueViolation if the address is taken. */
 export async function confirmEmailChange(tx: Transaction, userId: number, email: string, emailKey: string, now: number): Promise<void> {
   await tx.run(CHANGE_EMAIL, userId, email, emailKey)
   await tx.run(MARK_CONFIRMED, userId, now)
 }
-
-/** Deletes at most `limit` requests that were made before the given time. Returns how many it deleted. */
-export const deleteOldEmailChanges = countsChanges<Queries, [before: number, limit: number]>(
-  deleteListed('email_changes', 'user_id', 'select user_id from email_changes where requested_at <= $1 order by requested_at limit $2'),
-)

@@ -1,15 +1,13 @@
-import { entity } from '../../../model/entity.ts'
+import { without } from '../../../model/entity.ts'
 import { INVITATION, INVITATION_ROW, type Invitation, type InvitationRow } from '../../../model/invitation.ts'
-import { insertInto, type Queries, type Reads, statement, type Transaction } from '../../database.ts'
-import { changes, countsChanges, finds, lists } from '../../repository-functions.ts'
-import { deleteListed } from '../../tables.ts'
+import { insertInto, statement, type Transaction } from '../../database.ts'
+import { changes, finds, findsIn, listsIn } from '../../repository-functions.ts'
 
 // The database assigns the id.
-const { id: _, ...NEW_FIELDS } = INVITATION_ROW.fields
-const NEW_ROW = entity('invitations', NEW_FIELDS)
+const NEW_ROW = without(INVITATION_ROW, 'id')
 
 const SAVE = statement(
-  `${insertInto('invitations', NEW_ROW)} on conflict (email_key) do update
+  `${insertInto(NEW_ROW)} on conflict (email_key) do update
   set ${NEW_ROW.columnNames.map((name) => `${name} = excluded.${name}`).join(', ')} returning ${INVITATION.columns}`,
   INVITATION.fromRow,
 )
@@ -21,23 +19,20 @@ export async function saveInvitation(tx: Transaction, invitation: Omit<Invitatio
   return saved
 }
 
-const FIND = `select ${INVITATION_ROW.columns} from invitations`
-
-export const findInvitation = finds<InvitationRow, [id: number, version: number, now: number]>(
-  `${FIND} where id = $1 and version = $2 and expires_at > $3`,
-  INVITATION_ROW.fromRow,
+export const findInvitation = findsIn<InvitationRow, [id: number, version: number, now: number]>(
+  INVITATION_ROW,
+  'where id = $1 and version = $2 and expires_at > $3',
 )
 
-export const findInvitationTo = finds<InvitationRow, [emailKey: string, now: number], Reads>(
-  `${FIND} where email_key = $1 and expires_at > $2`,
-  INVITATION_ROW.fromRow,
+export const findInvitationTo = findsIn<InvitationRow, [emailKey: string, now: number]>(
+  INVITATION_ROW,
+  'where email_key = $1 and expires_at > $2',
 )
 
 /** One page of open invitations, the newest first, starting after the given place. */
-export const listInvitations = lists<Invitation, [now: number, createdAt: number, id: number, limit: number]>(
-  `select ${INVITATION.columns} from invitations
-  where expires_at > $1 and (created_at, id) < ($2, $3) order by created_at desc, id desc limit $4`,
-  INVITATION.fromRow,
+export const listInvitations = listsIn<Invitation, [now: number, createdAt: number, id: number, limit: number]>(
+  INVITATION,
+  'where expires_at > $1 and (created_at, id) < ($2, $3) order by created_at desc, id desc limit $4',
 )
 
 /** Ends the link that was mailed. Undefined if the invitation is not open. */
@@ -53,8 +48,3 @@ export const acceptInvitation = changes<Transaction, [id: number, version: numbe
 
 /** Returns false if the invitation is not open. */
 export const deleteInvitation = changes<Transaction, [id: number, now: number]>('delete from invitations where id = $1 and expires_at > $2')
-
-/** Deletes at most `limit` expired invitations. Returns how many it deleted. */
-export const deleteExpiredInvitations = countsChanges<Queries, [now: number, limit: number]>(
-  deleteListed('invitations', 'id', 'select id from invitations where expires_at <= $1 order by expires_at limit $2'),
-)

@@ -1,6 +1,6 @@
 import { USER_DATA, USER_DATA_ROW, type UserData, type UserDataRow } from '../../../model/user.ts'
 import { statement, type Transaction } from '../../database.ts'
-import { finds, lists } from '../../repository-functions.ts'
+import { finds, listsIn } from '../../repository-functions.ts'
 import { insertRows } from '../../tables.ts'
 
 const SAVE = statement(
@@ -22,7 +22,4 @@ export async function saveUserData(tx: Transaction, rows: readonly UserDataRow[]
 }
 
 /** The data of the users between two ids: after the first, up to the last. */
-export const listUserData = lists<UserDataRow, [afterId: number, lastId: number]>(
-  `select ${USER_DATA_ROW.columns} from user_data where user_id > $1 and user_id <= $2`,
-  USER_DATA_ROW.fromRow,
-)
+export const listUserData = listsIn<UserDataRow, [afterId: number, lastId: number]>(USER_DATA_ROW, 'where user_id > $1 and user_id <= $2')

@@ -1,30 +1,28 @@
 import { randomInt } from 'node:crypto'
-import { entity, type ValuesOf } from '../../../model/entity.ts'
+import { type ValuesOf, without } from '../../../model/entity.ts'
 import type { Language } from '../../../model/language.ts'
 import {
+  ACCOUNT,
+  type Account,
   OWN_ACCOUNT,
   type OwnAccount,
   type Role,
   USER,
   USER_PLAN,
   USER_ROW,
-  USER_SECRETS,
   type User,
   type UserRow,
-  type UserSecrets,
 } from '../../../model/user.ts'
-import { insertInto, type StoredRow, statement, type Transaction } from '../../database.ts'
-import { changes, finds, lists, runs } from '../../repository-functions.ts'
+import { insertInto, type Reads, statement, type Transaction } from '../../database.ts'
+import { changes, exists, findsIn, listsIn, runs } from '../../repository-functions.ts'
 
-const ACCOUNT = entity('users', { ...USER.fields, ...USER_SECRETS.fields })
 // The database assigns the id.
-const { id: _, ...NEW_FIELDS } = USER_ROW.fields
-const NEW_ROW = entity('users', NEW_FIELDS)
+const NEW_ROW = without(USER_ROW, 'id')
 /** An account begins without them. */
 export const NO_FACTORS = { totp: false, passkeys: 0 } as const
 const MAX_FIRST_VERSION = 2 ** 30
 
-const INSERT = statement<{ id: number }>(`${insertInto('users', NEW_ROW)} on conflict (email_key) do nothing returning id`)
+const INSERT = statement<{ id: number }>(`${insertInto(NEW_ROW)} on conflict (email_key) do nothing returning id`)
 // SQLite has a single writer and needs no lock.
 const LOCK_ACCOUNTS = statement({
   postgres: 'select id from users where id in ($1, $2) order by id for no key update',
@@ -83,20 +81,14 @@ export function firstVersions() {
   return { emailVersion: randomInt(MAX_FIRST_VERSION), resetVersion: randomInt(MAX_FIRST_VERSION) }
 }
 
-export const findUserById = finds<User & UserSecrets, [id: number]>(`select ${ACCOUNT.columns} from users where id = $1`, ACCOUNT.fromRow)
+export const findUserById = findsIn<Account, [id: number]>(ACCOUNT, 'where id = $1')
 
-export const findUserByEmail = finds<User & UserSecrets, [emailKey: string]>(
-  `select ${ACCOUNT.columns} from users where email_key = $1`,
-  ACCOUNT.fromRow,
-)
+export const findUserByEmail = findsIn<Account, [emailKey: string]>(ACCOUNT, 'where email_key = $1')
 
-export const findOwnAccount = finds<OwnAccount, [id: number]>(`select ${OWN_ACCOUNT.columns} from users where id = $1`, OWN_ACCOUNT.fromRow)
+export const findOwnAccount = findsIn<OwnAccount, [id: number]>(OWN_ACCOUNT, 'where id = $1')
 
 /** One page of all users in order of id, starting after the given id. */
-export const listUsersAfter = lists<User, [id: number, limit: number]>(
-  `select ${USER.columns} from users where id > $1 order by id limit $2`,
-  USER.fromRow,
-)
+export const listUsersAfter = listsIn<User, [id: number, limit: number]>(USER, 'where id > $1 order by id limit $2')
 
 /** Waits for other changes to these accounts to commit. Later changes wait until this transaction ends. */
 export async function lockAccounts(tx: Transaction, id: number, otherId: number): Promise<void> {
@@ -183,29 +175,18 @@ export const promoteByEmail = changes<Transaction, [emailKey: string]>(
   `update users set role = 'admin', verified = true where email_key = $1 and (role <> 'admin' or not verified)`,
 )
 
-export const findAnyAdmin = finds<{ readonly id: number }, []>(`select id from users where role = 'admin' limit 1`)
+export const hasAdmin = exists<Reads, []>(`select id from users where role = 'admin' limit 1`)
 
 /** Whether another user has the admin role, banned or not. */
-export const hasOtherAdmin = finds<boolean, [id: number], Transaction>(
-  `select count(*) as count from users where role = 'admin' and id <> $1`,
-  isAny,
-)
+export const hasOtherAdmin = exists<Transaction, [id: number]>(`select id from users where role = 'admin' and id <> $1 limit 1`)
 
 /** Whether another admin can log in: verified and not banned. */
-export const hasOtherActiveAdmin = finds<boolean, [id: number], Transaction>(
-  `select count(*) as count from users where role = 'admin' and id <> $1 and banned = false and verified = true`,
-  isAny,
+export const hasOtherActiveAdmin = exists<Transaction, [id: number]>(
+  `select id from users where role = 'admin' and id <> $1 and banned = false and verified = true limit 1`,
 )
-
-function isAny(row: StoredRow): boolean {
-  return Number(row['count']) > 0
-}
 
 /** The plan that an admin has chosen for an account, if any. */
-export const findPlanName = finds<ValuesOf<typeof USER_PLAN.fields>, [id: number]>(
-  `select ${USER_PLAN.columns} from users where id = $1`,
-  USER_PLAN.fromRow,
-)
+export const findPlanName = findsIn<ValuesOf<typeof USER_PLAN.fields>, [id: number]>(USER_PLAN, 'where id = $1')
 
 /** Returns false if the account has this plan already. */
 export const setPlanName = changes<Transaction, [id: number, plan: string]>(

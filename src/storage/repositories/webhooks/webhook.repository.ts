@@ -9,7 +9,7 @@ import {
 } from '../../../model/webhook.ts'
 import { type Database, type FinalStatement, longRead, type Queries, type Reads, statement } from '../../database.ts'
 import { type Claim, leasedRows } from '../../leased-rows.ts'
-import { changes, finds, runs } from '../../repository-functions.ts'
+import { changes, findsIn, runs } from '../../repository-functions.ts'
 
 // A later event of a user overtakes an earlier one only after so many failed attempts of the earlier one. Until then the pauses are short.
 // The index webhook_deliveries_in_order has this number too.
@@ -193,7 +193,7 @@ export function listWebhooks(db: Reads, { after, size, failedOnly }: WebhookPage
   return db.all(failedOnly ? LIST_FAILED : LIST, after, size)
 }
 
-export const findWebhook = finds<OutboxWebhook, [id: number]>(`${SELECT} where id = $1`, OUTBOX_WEBHOOK.fromRow)
+export const findWebhook = findsIn<OutboxWebhook, [id: number]>(OUTBOX_WEBHOOK, 'where id = $1')
 
 /** The endpoint is that of the settings; an empty one is never stopped. */
 export async function measureWebhooks(db: Reads, endpoint: string): Promise<WebhookState> {

@@ -193,7 +193,7 @@ plainTest('SQLite finds a place in the index of each sort and status, and admins
         `${sqliteSql}\n${JSON.stringify(plan)}`,
       )
       // An index of an expression does not have the column that it is computed from.
-      const skipsUsers = sqliteSql.includes('offset $2)') && !sqliteSql.includes('coalesce')
+      const skipsUsers = sqliteSql.includes('offset ?2)') && !sqliteSql.includes('coalesce')
       if (skipsUsers && !isAdmins) assert.match(JSON.stringify(plan), /USING COVERING INDEX/, 'users that are skipped are not read')
       return []
     },
