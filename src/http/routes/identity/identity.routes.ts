@@ -9,7 +9,7 @@ import {
   scopeString,
 } from '../../../domain/identity/requirements.ts'
 import { KEY_SET_MAX_AGE_SECONDS, type SigningKeys, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-keys.ts'
-import type { Quota } from '../../../domain/plans/counting.ts'
+import type { Counter, Quota } from '../../../domain/plans/counting.ts'
 import type { Metering } from '../../../domain/plans/plans.service.ts'
 import type { ProductData } from '../../../domain/users/user-data.service.ts'
 import { MAX_COST } from '../../../domain/values/plans.ts'
@@ -24,7 +24,6 @@ import { defaulted, flag, integer, nullable, type Static, TOKEN_EXAMPLE, Type, t
 import { createApiRoutes } from '../api-routes.ts'
 import { PROFILE_FIELDS, UserId } from '../users/user.schemas.ts'
 import { AddedData, userDataView } from '../users/user-data.routes.ts'
-import { limitHeaders } from './limit-headers.ts'
 
 const CheckQuery = Type.Object({
   role: Type.Optional(Type.Enum(['admin'], { description: 'The role that the caller must have.' })),
@@ -160,6 +159,37 @@ function introspectionView(found: ActiveCredential | undefined): Static<typeof I
     ...(expiresAt !== undefined && { exp: Math.floor(expiresAt / 1000) }),
     jti: key?.id ?? sessionId ?? '',
   }
+}
+
+const NO_HEADERS = Object.freeze({})
+
+/**
+ * The limits of a key and what is left of them, as in draft-ietf-httpapi-ratelimit-headers-11: two lists of Structured Fields (RFC 9651) with
+ * the names of the limits, `q` for the quota, `w` for the window in seconds, `r` for what remains and `t` for the seconds until the window
+ * ends. None without a limit.
+ */
+function limitHeaders(quotas: readonly Quota[]): Readonly<Record<string, string>> {
+  if (quotas.length === 0) return NO_HEADERS
+  let policy = ''
+  let left = ''
+  for (const { counter, remaining, resetMs } of quotas) {
+    const separator = left === '' ? '' : ', '
+    policy += separator + policyOf(counter)
+    left += `${separator}"${counter.name}";r=${remaining}`
+    if (resetMs !== undefined) left += `;t=${Math.max(0, Math.ceil(resetMs / 1000))}`
+  }
+  return { 'ratelimit-policy': policy, ratelimit: left }
+}
+
+const policies = new WeakMap<Counter, string>()
+
+/** The same for every request of a key. */
+function policyOf(counter: Counter): string {
+  const known = policies.get(counter)
+  if (known !== undefined) return known
+  const policy = `"${counter.name}";q=${counter.limit.count};w=${counter.limit.periodMs / 1000}`
+  policies.set(counter, policy)
+  return policy
 }
 
 // The route has no deadline. The read of the caller may have taken two seconds, and every client gets a response within three.

@@ -1,7 +1,7 @@
 import type { KeptMail, KeptMails } from '../../../model/mail.ts'
 import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { Email, type Static, Type, text } from '../../validation/schema.ts'
+import { Email, type Static, Type, text, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 
 const DevMailQuery = Type.Object({
@@ -18,7 +18,7 @@ const DevMailView = Type.Object(
       description: 'The links in the text part, in their order.',
       examples: [['http://localhost:8000/verify/?code=…']],
     }),
-    at: text('When the mail was sent, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' }),
+    at: timestamp('When the mail was sent, in UTC.'),
   },
   { title: 'KeptMail', description: 'A mail that is kept as a file, because no mail server is set.' },
 )

@@ -6,7 +6,7 @@ import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { defaulted, integer, type Static, Type, text } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
-import { KeyPath, UserKeyPath } from '../keys/key.schemas.ts'
+import { KeyPath, UserKeyPath } from '../keys/key.routes.ts'
 import { UserPath } from '../users/user.schemas.ts'
 
 const PlanName = text('The name of a plan.', 'pro')

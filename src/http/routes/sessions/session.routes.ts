@@ -2,12 +2,11 @@ import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { type ListedSession, SESSION } from '../../../model/session.ts'
 import { described, Empty } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { flag, nullable, type Static, Type, text } from '../../validation/schema.ts'
+import { flag, nullable, type Static, Type, text, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { UserId, UserPath } from '../users/user.schemas.ts'
 
 const SessionId = text('The id of a session.', 'mJ0pW0Yb6sQ3kq7Xc2vTzA', { maxLength: 64 })
-const TIMESTAMP = { format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }
 
 const SessionPath = Type.Object({ session_id: SessionId })
 const UserSessionPath = Type.Object({ user_id: UserId, session_id: SessionId })
@@ -15,9 +14,9 @@ const UserSessionPath = Type.Object({ user_id: UserId, session_id: SessionId })
 const SessionView = Type.Object(
   {
     id: SessionId,
-    created_at: Type.String({ ...TIMESTAMP, description: 'When the user logged in, in UTC.' }),
-    last_seen_at: Type.String({ ...TIMESTAMP, description: 'When the session was last used, in UTC. Up to five minutes out of date.' }),
-    expires_at: Type.String({ ...TIMESTAMP, description: 'When the session ends, in UTC, unless it is revoked earlier.' }),
+    created_at: timestamp('When the user logged in, in UTC.'),
+    last_seen_at: timestamp('When the session was last used, in UTC. Up to five minutes out of date.'),
+    expires_at: timestamp('When the session ends, in UTC, unless it is revoked earlier.'),
     ip: nullable(text('The IP address of the login.', '203.0.113.9')),
     user_agent: nullable(text('The User-Agent header of the login, cut to 200 characters.', 'Mozilla/5.0')),
     method: text('How the session was opened: `password`, `passkey`, `email` or the name of a provider.', 'password'),

@@ -5,12 +5,11 @@ import { PASSKEY } from '../../../model/factor.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { described, Empty } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { flag, nameField, nullable, Type, text } from '../../validation/schema.ts'
+import { flag, nameField, nullable, Type, text, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { Challenge, Credential } from './second-factor.routes.ts'
 import { TokenPairView } from './sign-in.routes.ts'
 
-const TIMESTAMP = { format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }
 const PasskeyId = text('The id of a passkey.', '0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41')
 const PasskeyName = nameField('What its owner calls it.', 'My phone')
 const PasskeyPath = Type.Object({ id: PasskeyId })
@@ -29,8 +28,8 @@ const PasskeyView = Type.Object(
   {
     id: PasskeyId,
     name: text('What its owner calls it.', 'My phone'),
-    created_at: Type.String({ ...TIMESTAMP, description: 'When it was added, in UTC.' }),
-    last_used_at: nullable(Type.String({ ...TIMESTAMP, description: 'When it was last used, in UTC.' })),
+    created_at: timestamp('When it was added, in UTC.'),
+    last_used_at: nullable(timestamp('When it was last used, in UTC.')),
     backed_up: flag('Whether its provider keeps a copy.', true),
   },
   { title: 'Passkey', description: 'A passkey of an account.' },

@@ -9,7 +9,7 @@ import { answerError, wantsHtml } from '../../answers/errors.ts'
 import { described, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { isForm } from '../../pipeline/input.ts'
-import { GivenPassword, NewPassword, ResetCode, Type } from '../../validation/schema.ts'
+import { GivenPassword, NewPassword, Type, tokenField } from '../../validation/schema.ts'
 import { invalidField } from '../../web/site/elements/fields.ts'
 import { messageOf, personalFieldMessage, personalMessage } from '../../web/site/messages.ts'
 import { type Pages, pageErrors } from '../../web/site/pages.ts'
@@ -17,6 +17,7 @@ import type { Texts } from '../../web/texts/texts.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { EmailBody, MessageView } from './sign-in.routes.ts'
 
+const ResetCode = tokenField('The code from the link in the mail.')
 /** The code is optional, because a missing code leads to a page, not to a validation error (spec 4.2). */
 const ResetPageQuery = Type.Object({ code: Type.Optional(ResetCode) })
 

@@ -12,7 +12,7 @@ import type { Answer } from '../../answers/answers.ts'
 import { answerError, wantsHtml } from '../../answers/errors.ts'
 import { described, Empty, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { flag, Type, text } from '../../validation/schema.ts'
+import { flag, Type, text, timestamp } from '../../validation/schema.ts'
 import { CONNECT_PATH, EXISTING_PATH } from '../../web/account/providers.routes.ts'
 import type { Cookies } from '../../web/site/cookies.ts'
 import { HAND_OFF_QUERY, handOffPath, parseHandOff, productOrigin } from '../../web/site/hand-off.ts'
@@ -52,11 +52,7 @@ const IdentityView = Type.Object(
   {
     provider: ProviderName,
     email: text('The address that the provider named when it was connected. It may have changed since.', 'mia@gmail.com'),
-    connected_at: Type.String({
-      format: 'date-time',
-      examples: ['2026-01-31T09:30:00.000Z'],
-      description: 'When it was connected, in UTC.',
-    }),
+    connected_at: timestamp('When it was connected, in UTC.'),
   },
   { title: 'ConnectedProvider', description: 'An account of another provider that opens the account.' },
 )

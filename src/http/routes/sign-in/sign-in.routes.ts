@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
+import type { TokenPair } from '../../../domain/sessions/sessions.service.ts'
 import type { HandOffs } from '../../../domain/sign-in/hand-off.service.ts'
 import type { Login, LoginResult } from '../../../domain/sign-in/login.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
@@ -7,19 +8,7 @@ import { ANSWERS } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/errors.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import {
-  ConfirmationCode,
-  Email,
-  FirstName,
-  GivenPassword,
-  LastName,
-  NewPassword,
-  RefreshToken,
-  TOKEN_EXAMPLE,
-  Type,
-  text,
-  VerificationCode,
-} from '../../validation/schema.ts'
+import { Email, FirstName, GivenPassword, LastName, NewPassword, TOKEN_EXAMPLE, Type, text, tokenField } from '../../validation/schema.ts'
 import { failedLinkPage, type Pages, pageErrors } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
 
@@ -28,10 +17,13 @@ const RegisterBody = Type.Object(
   { title: 'Registration', description: 'A new account.' },
 )
 const LoginBody = Type.Object({ email: Email, password: GivenPassword }, { title: 'Login', description: 'The credentials of an account.' })
-const RefreshBody = Type.Object({ refresh: RefreshToken }, { title: 'Refresh', description: 'A refresh token.' })
+const RefreshBody = Type.Object(
+  { refresh: tokenField('The `refresh` token from a login or a registration.') },
+  { title: 'Refresh', description: 'A refresh token.' },
+)
 export const EmailBody = Type.Object({ email: Email }, { title: 'EmailAddress', description: 'The address that a mail is sent to.' })
-const VerifyQuery = Type.Object({ code: VerificationCode })
-export const ConfirmQuery = Type.Object({ code: ConfirmationCode })
+const VerifyQuery = Type.Object({ code: tokenField('The code from the link in the verification mail.') })
+export const ConfirmQuery = Type.Object({ code: tokenField('The code from the link in the mail to the new address.') })
 
 const AccessToken = text('The access token: send it as `Authorization: Bearer …`. It is valid for 120 minutes.', TOKEN_EXAMPLE)
 
@@ -73,10 +65,10 @@ export function refusedLogin(...codes: readonly ('login_banned' | 'login_unverif
   return { 401: { ...refusals(...codes)[401], ...LoginRefusedView } }
 }
 
-export function sendSecondStep(
-  reply: FastifyReply,
-  { challenge, methods }: Extract<LoginResult<unknown>, { kind: 'second step' }>,
-): FastifyReply {
+/** The response to the first step of a login: the tokens, or what the second step needs. */
+export function answerFirstStep(reply: FastifyReply, result: LoginResult<TokenPair>): TokenPair | FastifyReply {
+  if (result.kind === 'session') return result.session
+  const { challenge, methods } = result
   const { status, headers, detail } = SECOND_STEP
   return reply.code(status).headers(headers).header('www-authenticate', 'Bearer').send({ detail, challenge, methods })
 }
@@ -113,15 +105,8 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
       refuses: ['wrong_credentials', 'login_banned', 'login_unverified', 'second_step'],
       errors: refusedLogin('login_banned', 'login_unverified', 'second_step'),
     },
-    handle: async ({ origin, places, body: { email, password } }, reply) => {
-      const result = await limiter.settle(places, origin, () => login.api.byPassword(origin, email, password))
-      switch (result.kind) {
-        case 'session':
-          return result.session
-        case 'second step':
-          return sendSecondStep(reply, result)
-      }
-    },
+    handle: async ({ origin, places, body: { email, password } }, reply) =>
+      answerFirstStep(reply, await limiter.settle(places, origin, () => login.api.byPassword(origin, email, password))),
   })
 
   api.post('/refresh/', {

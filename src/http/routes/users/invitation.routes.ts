@@ -3,7 +3,7 @@ import { INVITATION, type Invitation } from '../../../model/invitation.ts'
 import { described, Empty } from '../../answers/replies.ts'
 import { sendList } from '../../answers/serialize.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { defaulted, Email, FirstName, integer, LastName, type Static, Type, text } from '../../validation/schema.ts'
+import { defaulted, Email, FirstName, integer, LastName, type Static, Type, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { PROFILE_FIELDS, RoleView } from './user.schemas.ts'
 
@@ -23,8 +23,8 @@ const InvitationView = Type.Object(
     id: InvitationId,
     ...PROFILE_FIELDS,
     role: RoleView,
-    created_at: text('When it was made, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' }),
-    expires_at: text('When its link ends, in UTC.', '2026-02-07T09:30:00.000Z', { format: 'date-time' }),
+    created_at: timestamp('When it was made, in UTC.'),
+    expires_at: timestamp('When its link ends, in UTC.', '2026-02-07T09:30:00.000Z'),
   },
   { title: 'Invitation', description: 'An invitation that was not accepted yet.' },
 )

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type Html, html, renderHtml } from '../../../shared/html.ts'
 import { described, Empty, HtmlView } from '../../answers/replies.ts'
-import { type DocumentOptions, describeApi, requireDocumentation } from '../../openapi/document.ts'
+import { type DocumentOptions, describeApi } from '../../openapi/document.ts'
 import type { App, Declared } from '../../pipeline/declarations.ts'
 import { createApiRoutes } from '../../routes/api-routes.ts'
 import { Type } from '../../validation/schema.ts'
@@ -117,7 +117,6 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
     })
   }
 
-  app.addHook('onReady', async () => requireDocumentation(routes))
   // Written for the first client that requests it: most services have none, and every start would pay for it.
   let written: { readonly asset: Asset; readonly etag: string } | undefined
   function writeDocument() {
