@@ -64,9 +64,8 @@ function eventsView({ items, next }: EventPage): Static<typeof EventsView> {
 
 export function auditRoutes(app: App, audit: Audit): void {
   const api = createApiRoutes(app, 'Audit trail')
-  api.get('/audit/', {
+  api.get('/audit/', 'listEvents', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'listEvents',
     summary: 'List the audit trail',
     description: 'Newest first, a page at a time. All filters that are given have to match.',
     querystring: EventsQuery,

@@ -222,9 +222,8 @@ export function identityRoutes(app: App, { introspection, productData, metering,
   }
 
   const api = createApiRoutes(app, 'Identity')
-  api.get('/auth/check', {
+  api.get('/auth/check', 'checkIdentity', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
-    operationId: 'checkIdentity',
     summary: 'Check who is calling',
     description:
       'For a service that received a credential, and for forward authentication by a proxy. The response also has the headers ' +
@@ -253,9 +252,8 @@ export function identityRoutes(app: App, { introspection, productData, metering,
     },
   })
 
-  api.post('/auth/introspect', {
+  api.post('/auth/introspect', 'introspectCredential', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false },
-    operationId: 'introspectCredential',
     summary: 'Ask about a token or an API key',
     description:
       'As in RFC 7662. For a service that received a credential and has its own. It does not count as a use of the credential. ' +
@@ -313,9 +311,8 @@ const KeySetView = Type.Object(
 /** Tokens that other services verify without asking. `issuer` returns the URL of this service. */
 export function offlineTokenRoutes(app: App, offlineTokens: OfflineTokens, signingKeys: SigningKeys, issuer: () => string): void {
   const api = createApiRoutes(app, 'Identity')
-  api.post('/auth/token', {
+  api.post('/auth/token', 'issueOfflineToken', {
     config: { access: 'user', acceptedKeys: 'identify', writes: true, guardsRole: true },
-    operationId: 'issueOfflineToken',
     summary: 'Get a token that other services verify',
     description:
       'Services verify it with the public keys of `/.well-known/jwks.json`, without asking. A ban or a logout is therefore noticed only ' +
@@ -329,9 +326,8 @@ export function offlineTokenRoutes(app: App, offlineTokens: OfflineTokens, signi
     },
   })
 
-  api.get('/.well-known/jwks.json', {
+  api.get('/.well-known/jwks.json', 'getKeySet', {
     config: { access: 'public', writes: false },
-    operationId: 'getKeySet',
     summary: 'Get the public keys of tokens',
     description: 'A new key is in the set for longer than caches keep the set before a token is signed with it.',
     response: { 200: described(KeySetView, 'The public keys.') },

@@ -154,9 +154,8 @@ function newKeyView(key: KeyWithSecret, query: Static<typeof DetailsQuery>): Sta
 
 export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
   const api = createApiRoutes(app, 'API keys')
-  api.get('/users/keys', {
+  api.get('/users/keys', 'listApiKeys', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'listApiKeys',
     summary: 'List your keys',
     description: 'In order of creation. The secrets are not shown.',
     querystring: DetailsQuery,
@@ -165,9 +164,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
       sendList(reply, await apiKeys.list(actor, caller.user.id), (key) => keyView(key, query)),
   })
 
-  api.post('/users/keys', {
+  api.post('/users/keys', 'createApiKey', {
     config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
-    operationId: 'createApiKey',
     summary: 'Create a key',
     description: 'The response contains the secret, which is never shown again.',
     querystring: DetailsQuery,
@@ -176,9 +174,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     handle: async ({ actor, caller, query, body }) => newKeyView(await apiKeys.create(actor, caller.user.id, newKey(body)), query),
   })
 
-  api.get('/users/keys/:key_id', {
+  api.get('/users/keys/:key_id', 'getApiKey', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'getApiKey',
     summary: 'Get one of your keys',
     description: 'The secret is not shown. A key of another user is reported as not found.',
     params: KeyPath,
@@ -187,9 +184,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     handle: async ({ caller, params, query }) => keyView(await apiKeys.find(caller.user.id, params.key_id), query),
   })
 
-  api.patch('/users/keys/:key_id', {
+  api.patch('/users/keys/:key_id', 'updateApiKey', {
     config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
-    operationId: 'updateApiKey',
     summary: 'Change one of your keys',
     description:
       'Renames, disables or enables the key, or sets its expiry or its limit. The change applies to the very next request. A key of another user is reported as not found.',
@@ -201,9 +197,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
       keyView(await apiKeys.edit(actor, caller.user.id, params.key_id, keyChanges(body)), query),
   })
 
-  api.delete('/users/keys/:key_id', {
+  api.delete('/users/keys/:key_id', 'deleteApiKey', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'deleteApiKey',
     summary: 'Delete one of your keys',
     description: 'The key stops working at once and cannot be restored. A key of another user is reported as not found.',
     params: KeyPath,
@@ -213,9 +208,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
 
   // Any user's keys, for an admin.
   const ofUsers = createApiRoutes(app, 'API keys of users')
-  ofUsers.get('/users/keys/by-user/:user_id', {
+  ofUsers.get('/users/keys/by-user/:user_id', 'listApiKeysOfUser', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'listApiKeysOfUser',
     summary: 'List the keys of a user',
     description: 'In order of creation. The secrets are not shown.',
     params: UserPath,
@@ -225,9 +219,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
       sendList(reply, await apiKeys.list(actor, params.user_id), (key) => keyView(key, query)),
   })
 
-  ofUsers.post('/users/keys/by-user/:user_id', {
+  ofUsers.post('/users/keys/by-user/:user_id', 'createApiKeyOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'createApiKeyOfUser',
     summary: 'Create a key for a user',
     description: 'The key acts as this user. The response contains the secret, which is never shown again.',
     params: UserPath,
@@ -237,9 +230,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     handle: async ({ actor, params, query, body }) => newKeyView(await apiKeys.create(actor, params.user_id, newKey(body)), query),
   })
 
-  ofUsers.patch('/users/keys/by-user/:user_id/:key_id', {
+  ofUsers.patch('/users/keys/by-user/:user_id/:key_id', 'updateApiKeyOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'updateApiKeyOfUser',
     summary: 'Change a key of a user',
     description: 'Renames, disables or enables the key, or sets its expiry or its limit. The change applies to the very next request.',
     params: UserKeyPath,
@@ -250,9 +242,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
       keyView(await apiKeys.edit(actor, params.user_id, params.key_id, keyChanges(body)), query),
   })
 
-  ofUsers.delete('/users/keys/by-user/:user_id/:key_id', {
+  ofUsers.delete('/users/keys/by-user/:user_id/:key_id', 'deleteApiKeyOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'deleteApiKeyOfUser',
     summary: 'Delete a key of a user',
     description: 'The key stops working at once and cannot be restored.',
     params: UserKeyPath,
@@ -297,9 +288,8 @@ const LabelsView = Type.Array(
 /** How a secret is replaced, given up or reported. */
 export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: LeakedKeys): void {
   const api = createApiRoutes(app, 'API keys')
-  api.post('/users/keys/:key_id/rotate', {
+  api.post('/users/keys/:key_id/rotate', 'rotateApiKey', {
     config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
-    operationId: 'rotateApiKey',
     summary: 'Replace the secret of one of your keys',
     description:
       'The id, the name, the scopes, the access and the expiry stay. The former secret works until the overlap ends. A rotation without an overlap ends all former secrets at once, and so does disabling, deleting or the expiry of the key.',
@@ -311,18 +301,16 @@ export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: Leake
       newKeyView(await apiKeys.rotate(actor, caller.user.id, params.key_id, body.overlap_seconds), query),
   })
 
-  api.delete('/auth/key', {
+  api.delete('/auth/key', 'revokeOwnApiKey', {
     config: { access: 'user', acceptedKeys: 'any', writes: true, worksWithoutFactor: true },
-    operationId: 'revokeOwnApiKey',
     summary: 'Disable the key of this request',
     description: 'For whoever finds a key that should not be where it is. Works with every key, whatever its access.',
     response: { 204: Empty, refuses: ['no_key', 'user_not_found'] },
     handle: ({ actor }) => apiKeys.revokeOwn(actor),
   })
 
-  api.post('/auth/leaked', {
+  api.post('/auth/leaked', 'reportLeakedKeys', {
     config: { access: 'public', writes: true, limits: { ip: 'leaked:ip' } },
-    operationId: 'reportLeakedKeys',
     summary: 'Report keys that were found in public',
     description:
       'Disables every key among the tokens. The body and the response are those of the secret-scanning partner program of GitHub.',

@@ -33,7 +33,7 @@ type DevMail = { readonly mails: KeptMails; readonly token: string }
 /** `devMail` is undefined unless the service runs for development: on a loopback address and without a mail server. */
 export function devMailRoutes(app: App, devMail: DevMail | undefined): void {
   const api = createApiRoutes(app, 'Service')
-  api.get('/dev/mail', {
+  api.get('/dev/mail', 'devMail', {
     config: {
       access: 'public',
       writes: false,
@@ -42,7 +42,6 @@ export function devMailRoutes(app: App, devMail: DevMail | undefined): void {
       isLocal: true,
       queryToken: devMail?.token,
     },
-    operationId: 'devMail',
     summary: 'Read the mails that were kept as files',
     description:
       'For end-to-end tests during development: the newest 100 mails, newest first. Available while HOST and BASE_URL are loopback addresses and SMTP_URL is not set, to programs on the same machine that use a loopback name in the URL and have the token that the start prints.',

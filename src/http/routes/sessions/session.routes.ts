@@ -33,27 +33,24 @@ function sessionsView(sessions: readonly ListedSession[], currentId: string | un
 
 export function sessionRoutes(app: App, sessions: Sessions): void {
   const api = createApiRoutes(app, 'Sessions')
-  api.get('/users/me/sessions', {
+  api.get('/users/me/sessions', 'listOwnSessions', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'listOwnSessions',
     summary: 'List your sessions',
     description: 'Newest first. `current` marks the session of this request; with an API key, none is marked.',
     response: { 200: described(SessionsView, 'Your sessions.'), refuses: ['user_not_found'] },
     handle: async ({ caller }) => sessionsView(await sessions.list(caller.user.id), caller.sessionId),
   })
 
-  api.delete('/users/me/sessions', {
+  api.delete('/users/me/sessions', 'revokeOtherSessions', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeOtherSessions',
     summary: 'End your other sessions',
     description: 'Ends every session except the one of this request. With an API key, ends all of them.',
     response: { 204: Empty, refuses: ['user_not_found'] },
     handle: ({ actor, caller }) => sessions.revokeAll(actor, caller.user.id),
   })
 
-  api.delete('/users/me/sessions/:session_id', {
+  api.delete('/users/me/sessions/:session_id', 'revokeOwnSession', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeOwnSession',
     summary: 'End one of your sessions',
     description: 'Its tokens stop working with the next request.',
     params: SessionPath,
@@ -63,9 +60,8 @@ export function sessionRoutes(app: App, sessions: Sessions): void {
 
   // Any user's sessions, for an admin.
   const ofUsers = createApiRoutes(app, 'Sessions of users')
-  ofUsers.get('/users/:user_id/sessions', {
+  ofUsers.get('/users/:user_id/sessions', 'listSessionsOfUser', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'listSessionsOfUser',
     summary: 'List the sessions of a user',
     description: 'Newest first.',
     params: UserPath,
@@ -73,9 +69,8 @@ export function sessionRoutes(app: App, sessions: Sessions): void {
     handle: async ({ caller, params }) => sessionsView(await sessions.list(params.user_id), caller.sessionId),
   })
 
-  ofUsers.delete('/users/:user_id/sessions', {
+  ofUsers.delete('/users/:user_id/sessions', 'revokeSessionsOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeSessionsOfUser',
     summary: 'End the sessions of a user',
     description: 'Ends every session of the user. Admins who end their own sessions keep the one of this request.',
     params: UserPath,
@@ -83,9 +78,8 @@ export function sessionRoutes(app: App, sessions: Sessions): void {
     handle: ({ actor, params }) => sessions.revokeAll(actor, params.user_id),
   })
 
-  ofUsers.delete('/users/:user_id/sessions/:session_id', {
+  ofUsers.delete('/users/:user_id/sessions/:session_id', 'revokeSessionOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeSessionOfUser',
     summary: 'End one session of a user',
     description: 'Its tokens stop working with the next request.',
     params: UserSessionPath,

@@ -28,9 +28,8 @@ export function emailSignInRoutes(
 ): void {
   const api = createApiRoutes(app, 'Accounts')
 
-  api.post('/login/email', {
+  api.post('/login/email', 'requestSignInEmail', {
     config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' }, isDisabled },
-    operationId: 'requestSignInEmail',
     summary: 'Request a sign-in mail',
     description:
       'The mail has a link and a code. One of them works once, within 15 minutes. An account that is not verified gets its verification mail ' +
@@ -43,9 +42,8 @@ export function emailSignInRoutes(
     },
   })
 
-  api.post('/login/email/confirm', {
+  api.post('/login/email/confirm', 'confirmSignInEmail', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip' }, isDisabled },
-    operationId: 'confirmSignInEmail',
     summary: 'Log in with a mailed link or code',
     description:
       'Starts a session, with the `code` of the link as `token`, or with the address and the eight digits. Five wrong codes end both. An account ' +

@@ -77,9 +77,8 @@ type SignInParts = { readonly registration: Registration; readonly login: Login;
 
 export function accountRoutes(app: App, { registration, login, limiter }: SignInParts): void {
   const api = createApiRoutes(app, 'Accounts')
-  api.post('/register/', {
+  api.post('/register/', 'register', {
     config: { access: 'public', writes: true, limits: { ip: 'register:ip' } },
-    operationId: 'register',
     summary: 'Register',
     description:
       'Creates an account and mails a link that verifies its address. The tokens work on protected endpoints once the address is verified.',
@@ -92,9 +91,8 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     },
   })
 
-  api.post('/login/', {
+  api.post('/login/', 'login', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip', account: 'login:account' } },
-    operationId: 'login',
     summary: 'Log in',
     description:
       'Starts a session. It ends after 30 days, or when the user logs out. An account with a second factor gets 401 ' +
@@ -109,9 +107,8 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
       answerFirstStep(reply, await limiter.settle(places, origin, () => login.api.byPassword(origin, email, password))),
   })
 
-  api.post('/refresh/', {
+  api.post('/refresh/', 'refresh', {
     config: { access: 'public', writes: false, skipsDeadline: true, limits: { ip: 'refresh:ip' } },
-    operationId: 'refresh',
     summary: 'Get a new access token',
     description: 'The refresh token stays the same.',
     body: RefreshBody,
@@ -119,9 +116,8 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     handle: async (request) => ({ token: await login.refresh(request.body.refresh) }),
   })
 
-  api.post('/logout/', {
+  api.post('/logout/', 'logout', {
     config: { access: 'user', acceptedKeys: 'full', writes: true, worksWithoutFactor: true },
-    operationId: 'logout',
     summary: 'Log out',
     description: 'Ends the session: its access tokens and its refresh token stop working. An API key has no session to end.',
     response: { 204: Empty, refuses: ['no_session'] },
@@ -134,13 +130,12 @@ const RESENT = 'Verification email sent if user exists and is not verified'
 
 export function verificationRoutes(app: App, registration: Registration, pages: Pages): void {
   const api = createApiRoutes(app, 'Accounts')
-  api.get('/verify/', {
+  api.get('/verify/', 'verify', {
     config: { access: 'public', writes: true },
     exposeHeadRoute: false,
     errorHandler: pageErrors(pages, wantsHtml, (texts, answer) =>
       failedLinkPage(pages, texts, answer, { ...texts.links.verification, helpPage: 'resend-verification' }),
     ),
-    operationId: 'verify',
     summary: 'Verify an address',
     description: 'The target of the link in the verification mail. The code works once, within 24 hours. Browsers get a page.',
     page: true,
@@ -157,9 +152,8 @@ export function verificationRoutes(app: App, registration: Registration, pages: 
     },
   })
 
-  api.post('/verify/resend/', {
+  api.post('/verify/resend/', 'resendVerification', {
     config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' } },
-    operationId: 'resendVerification',
     summary: 'Request a new verification mail',
     description: 'The response is the same for every address, so that it does not reveal who has an account.',
     body: EmailBody,
@@ -183,9 +177,8 @@ type HandOffParts = { readonly handOffs: HandOffs; readonly limiter: Limiter }
 
 /** The product takes over somebody who has signed in on the account pages. Without these pages, the path answers 404. */
 export function handOffRoutes(app: App, { handOffs, limiter }: HandOffParts, { isDisabled }: { readonly isDisabled: boolean }): void {
-  createApiRoutes(app, 'Accounts').post('/login/exchange', {
+  createApiRoutes(app, 'Accounts').post('/login/exchange', 'exchangeCode', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip' }, isDisabled },
-    operationId: 'exchangeCode',
     summary: 'Exchange a code of the account pages',
     description:
       'Starts a session for the person who has signed in at `/account/sign-in?return_to=…&code_challenge=…&state=…`. The code works once, within ' +

@@ -36,9 +36,8 @@ export function invitationRoutes(app: App, invitations: Invitations, { isDisable
   const path = '/users/invitations'
   const writing = { access: 'admin', acceptedKeys: 'full', writes: true, isDisabled } as const
 
-  api.post(path, {
+  api.post(path, 'createInvitation', {
     config: writing,
-    operationId: 'createInvitation',
     summary: 'Invite somebody',
     description:
       'Mails a link that works once, within seven days. It opens a page where the invited person sets a password or creates a passkey: then the account exists, is ' +
@@ -52,18 +51,16 @@ export function invitationRoutes(app: App, invitations: Invitations, { isDisable
     },
   })
 
-  api.get(path, {
+  api.get(path, 'listInvitations', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false, isDisabled },
-    operationId: 'listInvitations',
     summary: 'List invitations',
     description: 'The open ones, the newest first.',
     response: { 200: described(Type.Array(InvitationView), 'The open invitations.') },
     handle: ({ actor }, reply) => sendList(reply, invitations.list(actor), invitationView),
   })
 
-  api.delete(`${path}/:id`, {
+  api.delete(`${path}/:id`, 'withdrawInvitation', {
     config: writing,
-    operationId: 'withdrawInvitation',
     summary: 'Withdraw an invitation',
     description: 'Its link stops working.',
     params: InvitationPath,
@@ -71,9 +68,8 @@ export function invitationRoutes(app: App, invitations: Invitations, { isDisable
     handle: ({ actor, params }) => invitations.withdraw(actor, params.id),
   })
 
-  api.post(`${path}/:id/resend`, {
+  api.post(`${path}/:id/resend`, 'resendInvitation', {
     config: writing,
-    operationId: 'resendInvitation',
     summary: 'Mail a new link',
     description: 'The new link works for seven days. The link before it stops working.',
     params: InvitationPath,

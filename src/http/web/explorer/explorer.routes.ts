@@ -107,9 +107,8 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
     const headers = explorerHeaders({ drawsOwnStyle, isIsolated })
     const pageAt = (root: './' | '../') => renderHtml(explorerPage(page, assets.icon, root))
     const pages = { './': pageAt('./'), '../': pageAt('../') }
-    api.get(url, {
+    api.get(url, operationId, {
       config: { access: 'public', writes: false, isStatic: true },
-      operationId,
       summary,
       description,
       response: { 200: described(HtmlView, 'The explorer.') },
@@ -128,9 +127,8 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
   app.addHook('onListen', async () => {
     written = undefined
   })
-  api.get('/openapi.json', {
+  api.get('/openapi.json', 'openApi', {
     config: { access: 'public', writes: false, isStatic: true },
-    operationId: 'openApi',
     summary: 'Get this description of the API',
     description: 'An OpenAPI 3.1 document, for tools that generate clients or documentation.',
     response: { 200: DocumentView, 304: Empty },
