@@ -2,7 +2,7 @@ import { type Config, loadConfig, withDotEnv } from '../config/load.ts'
 import type { Operator } from '../model/caller.ts'
 import { openMigrated } from '../process/open-database.ts'
 import { secretsOf } from '../process/secrets.ts'
-import { openBlocklist } from '../security/blocklist.ts'
+import { isListed } from '../security/blocklist.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import type { Services } from '../services.ts'
 import { once } from '../shared/lazily.ts'
@@ -68,10 +68,5 @@ async function rollBack<Result>(db: Database, work: (tx: Database, stop: () => n
 
 /** Refuses a new password that is on the list of PASSWORD_BLOCKLIST. */
 export async function requireUnlisted(password: string, { passwordBlocklist }: Config): Promise<void> {
-  const blocklist = await openBlocklist(passwordBlocklist)
-  try {
-    if (await blocklist?.includes(password)) throw new InvalidInput(['--password: This password is on a list of breached passwords'])
-  } finally {
-    await blocklist?.close()
-  }
+  if (await isListed(passwordBlocklist, password)) throw new InvalidInput(['--password: This password is on a list of breached passwords'])
 }

@@ -1,7 +1,6 @@
-import { codePointLength, isCleanText } from '../domain/values/text.ts'
 import type { ProviderKind, ProviderSettings } from '../model/provider.ts'
 import { isLoopbackHostHeader } from '../shared/addresses.ts'
-import type { Environment, Parsed } from './values.ts'
+import { type Environment, oneLine, type Parsed, plainUrl, visible } from './values.ts'
 
 type Known = { readonly label: string; readonly issuer: string; readonly kind: ProviderKind }
 
@@ -31,7 +30,7 @@ export const PROVIDER_PARTS = {
     absence: 'required unless it is built in',
     meaning: 'the issuer of an OpenID Connect provider, `https://…`; for `gitlab`, `github` and `microsoft` your own instance or tenant',
   },
-  LABEL: { parse: parseLabel, absence: 'required unless it is built in', meaning: 'the name that the buttons of the pages show' },
+  LABEL: { parse: oneLine(40), absence: 'required unless it is built in', meaning: 'the name that the buttons of the pages show' },
 } as const satisfies Readonly<Record<string, Part>>
 
 type PartName = keyof typeof PROVIDER_PARTS
@@ -98,24 +97,8 @@ function unknownReason(name: string, names: readonly string[]): string {
   return `is only used together with ${provider} in SIGN_IN_PROVIDERS`
 }
 
-/** The messages do not repeat the text, which may be a secret. */
-function visible(min: number, max: number): (text: string) => Parsed<string> {
-  return (text) => {
-    if (/^[\x21-\x7e]+$/.test(text) && text.length >= min && text.length <= max) return { value: text }
-    return { error: `should be ${min} to ${max} visible ASCII characters without spaces` }
-  }
-}
-
 function parseIssuer(text: string): Parsed<string> {
-  const url = URL.parse(text)
-  const isPlain = /^https?:\/\/[^/\\]/i.test(text) && !/[?#\s\\]/.test(text) && !url?.username && !url?.password
-  if (url !== null && isPlain && (url.protocol === 'https:' || isLoopbackHostHeader(url.host))) return { value: text }
+  const url = plainUrl(text)
+  if (url !== undefined && (url.protocol === 'https:' || isLoopbackHostHeader(url.host))) return { value: text }
   return { error: 'should be an https:// URL without user, query and fragment, or http:// on this machine' }
-}
-
-function parseLabel(text: string): Parsed<string> {
-  const label = text.trim()
-  return label !== '' && isCleanText(label) && codePointLength(label) <= 40
-    ? { value: label }
-    : { error: 'should be 1 to 40 characters in one line' }
 }

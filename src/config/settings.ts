@@ -19,12 +19,15 @@ import { parseProviderNames } from './providers.ts'
 import {
   type Environment,
   type LogLevel,
+  oneLine,
   type Parsed,
   type ParsedList,
   parseDatabaseUrl,
   parseFallbacks,
   parseSecretKey,
   parseSmtpUrl,
+  plainUrl,
+  visible,
 } from './values.ts'
 import { parseWebhookEvents, parseWebhookSecrets, parseWebhookUrl } from './webhook.ts'
 
@@ -109,7 +112,7 @@ export const SETTINGS = {
     undefined,
     'the origins of your product besides that of `FRONTEND_URL`, separated by commas: the account pages [sign people in for them](integration.md#sign-people-in)',
   ),
-  apiTitle: pages(parseTitle, 'Latchkey', 'the name in pages, mails, explorers and metrics'),
+  apiTitle: pages(oneLine(100), 'Latchkey', 'the name in pages, mails, explorers and metrics'),
   brandColor: pages(parseColor, undefined, 'the colour of buttons and links, `#rrggbb`; see [branding](branding.md)'),
   brandLogo: pages(parsePath, undefined, 'the logo of pages and mails, an SVG or PNG file of at most 64 KB; mails show a PNG'),
   languages: pages(
@@ -124,7 +127,7 @@ export const SETTINGS = {
   smtpUrl: mail(parseSmtpUrl, undefined, '`smtp://user:password@host:587` or `smtps://…`; see [the mail server](#the-mail-server)'),
   mailFrom: mail(parseMailFrom, 'Latchkey <noreply@localhost>', 'the sender of mails'),
   devMailToken: mail(
-    parseToken,
+    visible(16, 200),
     undefined,
     'lets programs on the same machine read mails at [`/dev/mail`](branding.md#mails-in-end-to-end-tests); at least 16 random characters. Without it, each start generates and prints one',
   ),
@@ -246,12 +249,6 @@ function wholeNumber(min: number, max: number, unit = ''): (text: string) => Par
   }
 }
 
-/** The value is a secret, so that no error contains it. */
-function parseToken(text: string): Parsed<string> {
-  if (/^[\x21-\x7e]{16,200}$/.test(text)) return { value: text }
-  return { error: 'should be 16 to 200 visible ASCII characters without spaces' }
-}
-
 function parseBoolean(text: string): Parsed<boolean> {
   const value = parseBooleanWord(text)
   return value === undefined ? { error: `should be true or false, is "${text}"` } : { value }
@@ -263,16 +260,9 @@ function parseReplicaUrl(text: string): Parsed<string> {
 }
 
 function parseHttpUrl(text: string): Parsed<string> {
-  const url = URL.parse(text)
-  const isPlain = /^https?:\/\/[^/\\]/i.test(text) && !/[?#\s\\]/.test(text)
-  if (url !== null && isPlain && !url.username && !url.password) return { value: url.href.replace(/\/+$/, '') }
+  const url = plainUrl(text)
+  if (url !== undefined) return { value: url.href.replace(/\/+$/, '') }
   return { error: 'should be an http:// or https:// URL without user, query and fragment' }
-}
-
-function parseTitle(text: string): Parsed<string> {
-  const title = text.trim()
-  if (title.length > 0 && codePointLength(title) <= 100 && isCleanText(title)) return { value: title }
-  return { error: 'should be 1 to 100 characters in one line' }
 }
 
 function parseMailFrom(text: string): Parsed<string> {

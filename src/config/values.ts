@@ -1,3 +1,4 @@
+import { codePointLength, isCleanText } from '../domain/values/text.ts'
 import { COMMAND } from '../shared/program.ts'
 import type { DatabaseTarget } from '../storage/database.ts'
 import { parsePostgresUrl } from '../storage/postgres/url.ts'
@@ -10,6 +11,30 @@ export type ParsedList<Value> = { readonly value: Value } | { readonly problems:
 export type Environment = Readonly<Record<string, string | undefined>>
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+/** The messages do not repeat the text, which may be a secret. */
+export function visible(min: number, max: number): (text: string) => Parsed<string> {
+  return (text) => {
+    if (/^[\x21-\x7e]+$/.test(text) && text.length >= min && text.length <= max) return { value: text }
+    return { error: `should be ${min} to ${max} visible ASCII characters without spaces` }
+  }
+}
+
+/** A name that pages show. */
+export function oneLine(max: number): (text: string) => Parsed<string> {
+  return (text) => {
+    const name = text.trim()
+    if (name !== '' && isCleanText(name) && codePointLength(name) <= max) return { value: name }
+    return { error: `should be 1 to ${max} characters in one line` }
+  }
+}
+
+/** An http:// or https:// URL without user, query and fragment. */
+export function plainUrl(text: string): URL | undefined {
+  const url = URL.parse(text)
+  const isPlain = /^https?:\/\/[^/\\]/i.test(text) && !/[?#\s\\]/.test(text)
+  return url !== null && isPlain && !url.username && !url.password ? url : undefined
+}
 
 export function parseDatabaseUrl(text: string): Parsed<DatabaseTarget> {
   const file = /^sqlite:(?:\/\/(?=\/))?([^?#]*[^?#/\\\s])$/.exec(text)?.[1]

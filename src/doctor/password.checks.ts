@@ -1,5 +1,5 @@
 import type { Config } from '../config/load.ts'
-import { openBlocklist } from '../security/blocklist.ts'
+import { isListed } from '../security/blocklist.ts'
 import { type MeasureFamilies, measureInThread } from '../security/foreign/equal-work.ts'
 import { describeCost, parseKind } from '../security/foreign/kinds.ts'
 import { boundedWork, isCovered, loginMs, MAX_LOGIN_MS, OWN_FAMILY, rounded } from '../security/foreign/login-work.ts'
@@ -12,10 +12,8 @@ const PASSWORD = about('password')
 export async function checkBlocklist({ passwordBlocklist, admin }: Config): Promise<readonly Finding[]> {
   if (passwordBlocklist === undefined) return PASSWORD.ok('PASSWORD_BLOCKLIST is not set; every password of 8 characters is accepted')
   try {
-    const blocklist = await openBlocklist(passwordBlocklist)
-    const isListed = admin !== undefined && (await blocklist?.includes(admin.password))
-    await blocklist?.close()
-    if (!isListed) return PASSWORD.ok(`the list of PASSWORD_BLOCKLIST (${passwordBlocklist}) can be searched`)
+    if (!(await isListed(passwordBlocklist, admin?.password)))
+      return PASSWORD.ok(`the list of PASSWORD_BLOCKLIST (${passwordBlocklist}) can be searched`)
     const advice = 'Set another password, and change it on the account of ADMIN_EMAIL if it has this one.'
     return PASSWORD.warning('ADMIN_PASSWORD is on the list of PASSWORD_BLOCKLIST', advice)
   } catch (error) {

@@ -21,15 +21,16 @@ export const NOTICE_KINDS = [
   'provider_disconnected',
   'recovery_code_used',
 ] as const
-/**
- * Every mail that the service sends. A kind also has its texts (delivery/mail/texts) and its placeholders
- * (delivery/mail/template.ts).
- */
+/** Every mail that the service sends. A kind also has its texts (delivery/mail/texts). */
 export const MAIL_KINDS = [...LINK_MAIL_KINDS, ...NOTICE_KINDS] as const
 
 export type LinkMailKind = (typeof LINK_MAIL_KINDS)[number]
 export type NoticeKind = (typeof NOTICE_KINDS)[number]
 export type MailKind = LinkMailKind | NoticeKind
+
+export function isNoticeKind(kind: MailKind): kind is NoticeKind {
+  return NOTICE_KINDS.some((notice) => notice === kind)
+}
 
 /** What a mail or a webhook has in common with the others that one process at a time sends, under a lease. */
 export const QUEUED_FIELDS = {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config/load.ts'
 import { ensureAdmin, isMissing } from '../domain/sign-in/first-admin.service.ts'
 import type { Operator } from '../model/caller.ts'
-import { openBlocklist } from '../security/blocklist.ts'
+import { isListed } from '../security/blocklist.ts'
 import type { Secrets } from '../security/derived-keys.ts'
 import { createServices } from '../services.ts'
 import { type Database, readsOf } from '../storage/database.ts'
@@ -38,13 +38,8 @@ export async function prepare(config: Config, logger: Logger): Promise<{ readonl
 
 /** A list that cannot be used stops the start here, once, and not in each worker. So does ADMIN_PASSWORD on it, if it would be set. */
 async function checkBlocklist({ passwordBlocklist, admin }: Config, db: Database, logger: Logger): Promise<void> {
-  const blocklist = await openBlocklist(passwordBlocklist)
-  try {
-    if (admin === undefined || !(await blocklist?.includes(admin.password))) return
-    if (await isMissing(readsOf(db), admin.email)) throw new Error(LISTED)
-    // The account keeps its own password. A list that grew must not stop a restart.
-    logger.warn(LISTED)
-  } finally {
-    await blocklist?.close()
-  }
+  if (!(await isListed(passwordBlocklist, admin?.password)) || admin === undefined) return
+  if (await isMissing(readsOf(db), admin.email)) throw new Error(LISTED)
+  // The account keeps its own password. A list that grew must not stop a restart.
+  logger.warn(LISTED)
 }

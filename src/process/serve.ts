@@ -20,7 +20,7 @@ import { codeOf } from '../shared/errors.ts'
 import { printable } from '../shared/text.ts'
 import type { MonitoredDatabase } from '../storage/open.ts'
 import { openBranding } from './branding.ts'
-import type { RunningService } from './lifecycle/shutdown.ts'
+import { type RunningService, stopServing } from './lifecycle/shutdown.ts'
 import { createWorkerPeers, type StartSecrets } from './lifecycle/workers.ts'
 import { createEventLog } from './logger.ts'
 
@@ -71,20 +71,21 @@ export async function serve(config: Config, parts: ServeParts): Promise<RunningS
   const { activity } = observation
   await listen(app, config)
   // Do not await below: once the service listens, a stop may arrive, and the shutdown needs the parts that are returned.
-  logger.info({ host: config.host, port: boundPort(app.server) }, 'listening')
+  const port = boundPort(app.server)
+  logger.info({ host: config.host, port }, 'listening')
   const dispatchers = webhooks ? [mail, webhooks] : [mail]
   for (const worker of [...dispatchers, secretUse, housekeeping, sealer, activity]) worker.start()
   return {
-    app,
-    dispatchers,
-    housekeeping,
-    secretUse,
-    sessionUse: services.sessionUse,
-    counting: services.counting,
-    keyUse: services.keyUse,
-    activity,
-    sealer,
-    db,
+    port,
+    async shutDown() {
+      housekeeping.stop()
+      await Promise.all([stopServing(app), ...dispatchers.map((dispatcher) => dispatcher.stop()), secretUse.stop()])
+      // After the last request. An outage must not turn a shutdown into an error.
+      await Promise.allSettled([services.sessionUse.flush(), services.counting.stop(), services.keyUse.flush()])
+      await activity.stop()
+      await sealer.stop()
+      await db.close()
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '../config/load.ts'
 import { weakSettings } from '../config/posture.ts'
 import { mailFolder } from '../delivery/mail/file.transport.ts'
 import { generateStartToken } from '../security/start-token.ts'
-import { boundPort, createPublicUrl, isLocalService } from '../shared/addresses.ts'
+import { createPublicUrl, isLocalService } from '../shared/addresses.ts'
 import { COMMAND } from '../shared/program.ts'
 import { printable } from '../shared/text.ts'
 import { exitAfterLog, exitNow, handleUncaughtErrors, type ProcessLog, type RunningService, stopService } from './lifecycle/shutdown.ts'
@@ -38,7 +38,7 @@ export async function startService(config: Config, launch: Launch): Promise<void
     (reason) => void stopService(service, log, reason),
     () => void exitNow(1, destination),
   )
-  greet(boundPort(service.app.server))
+  greet(service.port)
 }
 
 async function startWorker(config: Config, log: ProcessLog): Promise<void> {

@@ -34,6 +34,16 @@ export async function openBlocklist(setting: string | undefined): Promise<Blockl
   }
 }
 
+/** Opens the list for one password. Without a password, it only shows whether the list can be used. */
+export async function isListed(setting: string | undefined, password: string | undefined): Promise<boolean> {
+  const blocklist = await openBlocklist(setting)
+  try {
+    return password !== undefined && (await blocklist?.includes(password)) === true
+  } finally {
+    await blocklist?.close()
+  }
+}
+
 /** All entries are in lower case, so that a password in any case is compared with them. */
 async function openCommon(): Promise<Blocklist> {
   const file = createRequire(import.meta.url).resolve(`${COMMON_PACKAGE}/src/passwords.json`)

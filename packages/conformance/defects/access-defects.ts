@@ -1,17 +1,9 @@
-import { claimsOf, type Defect, isCall, isWithoutAt, onReply, onRequest } from './account-defects.ts'
+import { claimsOf, type Defect, isCall, isWithoutAt, onReply, onRequest, onStatus } from './account-defects.ts'
 import { altered, type Body, jsonReply, objectIn, type Plant, type Reply, type Seen } from './mutating-proxy.ts'
 
 const HASH = '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g'
+const EMPTY: Reply = { status: 204, headers: {}, body: '' }
 const KEY_PATH = /^\/users\/keys\/[0-9a-f-]{36}$/
-
-/** Changes the replies to the calls that match. */
-function matching(pattern: RegExp, change: (reply: Reply, seen: Seen) => Reply): () => Plant {
-  return () =>
-    async (seen, { forward }) => {
-      const reply = await forward()
-      return pattern.test(`${seen.method} ${seen.path}`) ? change(reply, seen) : reply
-    }
-}
 
 /** Changes the query of a search. */
 function searching(change: (query: URLSearchParams) => void): () => Plant {
@@ -64,12 +56,12 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: '/users/me returns the password hash',
     check: 'me.no-secrets',
-    plant: onReply('GET /users/me', (reply) => (reply.status === 200 ? altered(reply, { fields: { password_hash: HASH } }) : reply)),
+    plant: onStatus('GET /users/me', 200, (reply) => altered(reply, { fields: { password_hash: HASH } })),
   },
   {
     name: '/users/me lacks last_name',
     check: 'me.status',
-    plant: onReply('GET /users/me', (reply) => (reply.status === 200 ? altered(reply, { fields: { last_name: undefined } }) : reply)),
+    plant: onStatus('GET /users/me', 200, (reply) => altered(reply, { fields: { last_name: undefined } })),
   },
   {
     name: 'the list of users has the password hash under a harmless name',
@@ -109,8 +101,8 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: 'total counts the page only',
     check: 'search.total',
-    plant: onReply('GET /users/search', (reply) =>
-      reply.status === 200 ? altered(reply, { fields: { total: (objectIn(reply.body)['items'] as unknown[]).length } }) : reply,
+    plant: onStatus('GET /users/search', 200, (reply) =>
+      altered(reply, { fields: { total: (objectIn(reply.body)['items'] as unknown[]).length } }),
     ),
   },
   { name: 'exact_match is ignored', check: 'search.exact-part', plant: searching((query) => query.delete('exact_match')) },
@@ -129,31 +121,29 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: 'edit takes any text as an address',
     check: 'edit.email-invalid',
-    plant: matching(/^PUT \/users\/\d+$/, (reply, { json }) =>
+    plant: onReply(/^PUT \/users\/\d+$/, (reply, { json }) =>
       isWithoutAt(json['email']) ? jsonReply(200, { email: json['email'], first_name: 'A', last_name: 'B' }) : reply,
     ),
   },
   {
     name: 'edit of an unknown user has another text',
     check: 'edit.unknown',
-    plant: matching(/^PUT /, (reply) => (reply.status === 404 ? altered(reply, { fields: { detail: 'Not Found' } }) : reply)),
+    plant: onStatus(/^PUT /, 404, (reply) => altered(reply, { fields: { detail: 'Not Found' } })),
   },
   {
     name: 'users can edit each other',
     check: 'edit.other',
-    plant: matching(/^PUT /, (reply, { json }) => (reply.status === 403 ? jsonReply(200, json) : reply)),
+    plant: onStatus(/^PUT /, 403, (_, { json }) => jsonReply(200, json)),
   },
   {
     name: 'a change of the password answers 200',
     check: 'password.self',
-    plant: matching(/\/password$/, (reply) => (reply.status === 204 ? jsonReply(200, { message: 'changed' }) : reply)),
+    plant: onStatus(/\/password$/, 204, () => jsonReply(200, { message: 'changed' })),
   },
   {
     name: 'a change accepts a password of 7 characters',
     check: 'password.password-7',
-    plant: matching(/\/password$/, (reply, { json }) =>
-      String(json['password']).length === 7 ? { status: 204, headers: {}, body: '' } : reply,
-    ),
+    plant: onReply(/\/password$/, (reply, { json }) => (String(json['password']).length === 7 ? EMPTY : reply)),
   },
   {
     name: 'banned users keep their access tokens',
@@ -168,7 +158,7 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: 'an admin can ban themself',
     check: 'ban.self',
-    plant: matching(/\/ban$/, (reply) => (reply.status === 400 ? { status: 204, headers: {}, body: '' } : reply)),
+    plant: onStatus(/\/ban$/, 400, () => EMPTY),
   },
   {
     name: 'a ban is not shown',
@@ -178,29 +168,27 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: 'a deletion answers 200',
     check: 'delete.status',
-    plant: matching(/^DELETE \/users\/\d+$/, (reply) => (reply.status === 204 ? jsonReply(200, { deleted: true }) : reply)),
+    plant: onStatus(/^DELETE \/users\/\d+$/, 204, () => jsonReply(200, { deleted: true })),
   },
   {
     name: 'a second deletion answers 204',
     check: 'delete.again',
-    plant: matching(/^DELETE \/users\/\d+$/, (reply) => (reply.status === 404 ? { status: 204, headers: {}, body: '' } : reply)),
+    plant: onStatus(/^DELETE \/users\/\d+$/, 404, () => EMPTY),
   },
   {
     name: 'users can delete themselves',
     check: 'delete.self',
-    plant: matching(/^DELETE \/users\/\d+$/, (reply) => (reply.status === 403 ? { status: 204, headers: {}, body: '' } : reply)),
+    plant: onStatus(/^DELETE \/users\/\d+$/, 403, () => EMPTY),
   },
   {
     name: 'a key is created with 201',
     check: 'keys.create',
-    plant: onReply('POST /users/keys', (reply) => (reply.status === 200 ? altered(reply, { status: 201 }) : reply)),
+    plant: onStatus('POST /users/keys', 200, (reply) => altered(reply, { status: 201 })),
   },
   {
     name: 'created_at is not ISO 8601',
     check: 'keys.created-at',
-    plant: onReply('POST /users/keys', (reply) =>
-      reply.status === 200 ? altered(reply, { fields: { created_at: new Date().toUTCString() } }) : reply,
-    ),
+    plant: onStatus('POST /users/keys', 200, (reply) => altered(reply, { fields: { created_at: new Date().toUTCString() } })),
   },
   {
     name: 'the list shows keys again',
@@ -215,9 +203,7 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: 'a key view has the hash',
     check: 'keys.get-no-key',
-    plant: matching(/^GET \/users\/keys\/[0-9a-f-]{36}$/, (reply) =>
-      reply.status === 200 ? altered(reply, { fields: { key_hash: 'ab12' } }) : reply,
-    ),
+    plant: onStatus(/^GET \/users\/keys\/[0-9a-f-]{36}$/, 200, (reply) => altered(reply, { fields: { key_hash: 'ab12' } })),
   },
   {
     name: 'the list has the keys of all users',
@@ -267,7 +253,7 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: 'the key of another user can be changed under any user_id',
     check: 'by-user.wrong-user',
-    plant: matching(/^PATCH \/users\/keys\/by-user\//, (reply) => (reply.status === 404 ? jsonReply(200, {}) : reply)),
+    plant: onStatus(/^PATCH \/users\/keys\/by-user\//, 404, () => jsonReply(200, {})),
   },
   {
     name: 'a refresh token is an access token',
@@ -302,16 +288,14 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: 'an invalid token has another text',
     check: 'auth.invalid',
-    plant: onReply('GET /users/me', (reply) =>
-      reply.status === 401 ? altered(reply, { fields: { detail: 'Could not validate credentials' } }) : reply,
-    ),
+    plant: onStatus('GET /users/me', 401, (reply) => altered(reply, { fields: { detail: 'Could not validate credentials' } })),
   },
   { name: 'everybody can list users', check: 'no-admin.list', plant: asAdmin(/^GET \/users\/$/) },
   { name: 'everybody can list the keys of others', check: 'no-admin.by-user-list', plant: asAdmin(/^GET \/users\/keys\/by-user\//) },
   {
     name: 'missing permissions have another text',
     check: 'no-admin.ban',
-    plant: matching(/\/ban$/, (reply) => (reply.status === 403 ? altered(reply, { fields: { detail: 'Forbidden' } }) : reply)),
+    plant: onStatus(/\/ban$/, 403, (reply) => altered(reply, { fields: { detail: 'Forbidden' } })),
   },
   {
     name: 'keys can be listed without credentials',
@@ -323,7 +307,7 @@ export const ACCESS_DEFECTS: readonly Defect[] = [
   {
     name: 'missing credentials are 403',
     check: 'anonymous.search',
-    plant: onReply('GET /users/search', (reply) => (reply.status === 401 ? altered(reply, { status: 403 }) : reply)),
+    plant: onStatus('GET /users/search', 401, (reply) => altered(reply, { status: 403 })),
   },
   {
     name: 'unverified users can use their token',

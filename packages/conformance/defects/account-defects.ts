@@ -5,11 +5,19 @@ export type Defect = { readonly name: string; readonly check: string; plant(): P
 
 export const isCall = ({ method, path }: Seen, expected: string): boolean => `${method} ${path}` === expected
 
-/** Changes the replies to one endpoint. */
-export function onReply(call: string, change: (reply: Reply, seen: Seen) => Reply): () => Plant {
+/** Changes the replies to one endpoint, or to those that match. */
+export function onReply(call: string | RegExp, change: (reply: Reply, seen: Seen) => Reply): () => Plant {
+  const isMeant = (seen: Seen) => (typeof call === 'string' ? isCall(seen, call) : call.test(`${seen.method} ${seen.path}`))
   return () =>
-    async (seen, { forward }) =>
-      isCall(seen, call) ? change(await forward(), seen) : forward()
+    async (seen, { forward }) => {
+      const reply = await forward()
+      return isMeant(seen) ? change(reply, seen) : reply
+    }
+}
+
+/** Changes those that have this status. */
+export function onStatus(call: string | RegExp, status: number, change: (reply: Reply, seen: Seen) => Reply): () => Plant {
+  return onReply(call, (reply, seen) => (reply.status === status ? change(reply, seen) : reply))
 }
 
 /** Changes the body of requests to one endpoint. */
@@ -41,7 +49,7 @@ export const ACCOUNT_DEFECTS: readonly Defect[] = [
   {
     name: 'register answers 200',
     check: 'register.status',
-    plant: onReply('POST /register/', (reply) => (reply.status === 201 ? altered(reply, { status: 200 }) : reply)),
+    plant: onStatus('POST /register/', 201, (reply) => altered(reply, { status: 200 })),
   },
   {
     name: 'register returns no refresh token',
@@ -51,37 +59,31 @@ export const ACCOUNT_DEFECTS: readonly Defect[] = [
   {
     name: 'access tokens live 24 hours',
     check: 'register.access-lifetime',
-    plant: onReply('POST /register/', (reply) => {
+    plant: onStatus('POST /register/', 201, (reply) => {
       const { token } = objectIn(reply.body)
-      return reply.status === 201
-        ? altered(reply, { fields: { token: withPart(token, 1, { exp: Number(claimsOf(token)['iat']) + 86_400 }) } })
-        : reply
+      return altered(reply, { fields: { token: withPart(token, 1, { exp: Number(claimsOf(token)['iat']) + 86_400 }) } })
     }),
   },
   {
     name: 'refresh tokens live 7 days',
     check: 'register.refresh-lifetime',
-    plant: onReply('POST /register/', (reply) => {
+    plant: onStatus('POST /register/', 201, (reply) => {
       const { refresh } = objectIn(reply.body)
-      return reply.status === 201
-        ? altered(reply, { fields: { refresh: withPart(refresh, 1, { exp: Number(claimsOf(refresh)['iat']) + 604_800 }) } })
-        : reply
+      return altered(reply, { fields: { refresh: withPart(refresh, 1, { exp: Number(claimsOf(refresh)['iat']) + 604_800 }) } })
     }),
   },
   {
     name: 'refresh tokens have no typ',
     check: 'register.refresh-type',
-    plant: onReply('POST /register/', (reply) =>
-      reply.status === 201
-        ? altered(reply, { fields: { refresh: withPart(objectIn(reply.body)['refresh'], 1, { typ: undefined }) } })
-        : reply,
+    plant: onStatus('POST /register/', 201, (reply) =>
+      altered(reply, { fields: { refresh: withPart(objectIn(reply.body)['refresh'], 1, { typ: undefined }) } }),
     ),
   },
   {
     name: 'tokens are signed with HS512',
     check: 'register.jwt',
-    plant: onReply('POST /register/', (reply) =>
-      reply.status === 201 ? altered(reply, { fields: { token: withPart(objectIn(reply.body)['token'], 0, { alg: 'HS512' }) } }) : reply,
+    plant: onStatus('POST /register/', 201, (reply) =>
+      altered(reply, { fields: { token: withPart(objectIn(reply.body)['token'], 0, { alg: 'HS512' }) } }),
     ),
   },
   {
@@ -99,7 +101,7 @@ export const ACCOUNT_DEFECTS: readonly Defect[] = [
   {
     name: 'an address can be registered twice',
     check: 'register.duplicate',
-    plant: onReply('POST /register/', (reply) => (reply.status === 400 ? jsonReply(201, TOKENS) : reply)),
+    plant: onStatus('POST /register/', 400, () => jsonReply(201, TOKENS)),
   },
   {
     name: 'addresses are case-sensitive in registrations',
@@ -126,26 +128,22 @@ export const ACCOUNT_DEFECTS: readonly Defect[] = [
   {
     name: 'register returns the password',
     check: 'register.no-secrets',
-    plant: onReply('POST /register/', (reply, { json }) =>
-      reply.status === 201 ? altered(reply, { fields: { password: json['password'] } }) : reply,
-    ),
+    plant: onStatus('POST /register/', 201, (reply, { json }) => altered(reply, { fields: { password: json['password'] } })),
   },
   {
     name: 'validation errors are texts',
     check: 'register.email-missing',
-    plant: onReply('POST /register/', (reply) =>
-      reply.status === 422 ? altered(reply, { fields: { detail: 'Validation failed' } }) : reply,
-    ),
+    plant: onStatus('POST /register/', 422, (reply) => altered(reply, { fields: { detail: 'Validation failed' } })),
   },
   {
     name: 'validation errors are 400',
     check: 'login.email-missing',
-    plant: onReply('POST /login/', (reply) => (reply.status === 422 ? altered(reply, { status: 400 }) : reply)),
+    plant: onStatus('POST /login/', 422, (reply) => altered(reply, { status: 400 })),
   },
   {
     name: 'errors have no Content-Type',
     check: 'login.unknown-email',
-    plant: onReply('POST /login/', (reply) => (reply.status === 400 ? { ...reply, headers: {} } : reply)),
+    plant: onStatus('POST /login/', 400, (reply) => ({ ...reply, headers: {} })),
   },
   {
     name: 'login answers 404 to an unknown address',
@@ -187,7 +185,7 @@ export const ACCOUNT_DEFECTS: readonly Defect[] = [
   {
     name: 'a refresh replaces the refresh token',
     check: 'refresh.not-replaced',
-    plant: onReply('POST /refresh/', (reply) => (reply.status === 200 ? altered(reply, { fields: { refresh: TOKENS.refresh } }) : reply)),
+    plant: onStatus('POST /refresh/', 200, (reply) => altered(reply, { fields: { refresh: TOKENS.refresh } })),
   },
   {
     name: 'an access token can refresh',
@@ -227,7 +225,7 @@ export const ACCOUNT_DEFECTS: readonly Defect[] = [
   {
     name: 'verify answers 401 for a deleted user',
     check: 'verify.unknown-user',
-    plant: onReply('GET /verify/', (reply) => (reply.status === 404 ? altered(reply, { status: 401 }) : reply)),
+    plant: onStatus('GET /verify/', 404, (reply) => altered(reply, { status: 401 })),
   },
   {
     name: 'a refresh token verifies',
@@ -239,7 +237,7 @@ export const ACCOUNT_DEFECTS: readonly Defect[] = [
   {
     name: 'verify answers with a message',
     check: 'verify.status',
-    plant: onReply('GET /verify/', (reply) => (reply.status === 200 ? jsonReply(200, { message: 'verified' }) : reply)),
+    plant: onStatus('GET /verify/', 200, () => jsonReply(200, { message: 'verified' })),
   },
   {
     name: 'forgot-password answers 404 to an unknown address',

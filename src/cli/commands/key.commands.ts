@@ -53,7 +53,9 @@ export function keyCommands(program: Command): void {
 
   addCommand(key, 'list', 'list the API keys of an account in order of creation', { '<user>': USER_HINT })
     .option(...JSON_OPTION)
-    .action(listKeys)
+    .action((reference: string, options: JsonOption) =>
+      withUser(reference, async ({ id }, { apiKeys }) => printList(KEY_FORMAT, await apiKeys.list(OPERATOR, id), options)),
+    )
 
   const create = addCommand(key, 'create', 'create an API key and show it, once', { '<user>': USER_HINT })
   requireOptions(create, 'all', { '--name <name>': 'the name of the key, such as the program that uses it' })
@@ -88,10 +90,6 @@ function keysOf(owner: User): Subject<OwnedKey> {
     // A deleted key is not active any more.
     json: (key, { isDeleted }) => KEY_FORMAT.json(isDeleted ? { ...key, isActive: false } : key),
   }
-}
-
-async function listKeys(reference: string, options: JsonOption): Promise<void> {
-  await withUser(reference, async ({ id }, { apiKeys }) => printList(KEY_FORMAT, await apiKeys.list(OPERATOR, id), options))
 }
 
 async function createKey(reference: string, options: CreateOptions): Promise<void> {

@@ -87,15 +87,13 @@ export function signingKeyCommands(program: Command): void {
 
   addCommand(signingKey, 'list', 'list the published keys in the order in which they sign')
     .option(...JSON_OPTION)
-    .action(listSigningKeys)
+    .action((options: JsonOption) =>
+      withServices(async ({ reads, now }) => printList(SIGNING_KEY_FORMAT, [await publishedSigningKeys(reads, now())], options)),
+    )
 
   addCommand(signingKey, 'rotate', 'publish a new key, which signs as soon as no cache is without it; tokens of the current one stay valid')
     .option(...JSON_OPTION)
     .action(rotateSigningKey)
-}
-
-async function listSigningKeys(options: JsonOption): Promise<void> {
-  await withServices(async ({ reads, now }) => printList(SIGNING_KEY_FORMAT, [await publishedSigningKeys(reads, now())], options))
 }
 
 async function rotateSigningKey(options: JsonOption): Promise<void> {

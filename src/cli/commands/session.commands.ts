@@ -11,7 +11,9 @@ export function sessionCommands(program: Command): void {
 
   addCommand(session, 'list', 'list the live sessions of an account, newest first', { '<user>': USER_HINT })
     .option(...JSON_OPTION)
-    .action(listSessions)
+    .action((reference: string, options: JsonOption) =>
+      withUser(reference, async ({ id }, { sessions }) => printList(SESSION_FORMAT, [await sessions.list(id)], options)),
+    )
 
   addCommand(session, 'revoke', 'end one session of an account, or all of them; the user can log in again', {
     '<user>': USER_HINT,
@@ -19,10 +21,6 @@ export function sessionCommands(program: Command): void {
   })
     .option(...JSON_OPTION)
     .action(revokeSessions)
-}
-
-async function listSessions(reference: string, options: JsonOption): Promise<void> {
-  await withUser(reference, async ({ id }, { sessions }) => printList(SESSION_FORMAT, [await sessions.list(id)], options))
 }
 
 async function revokeSessions(reference: string, sessionId: string | undefined, options: JsonOption): Promise<void> {

@@ -26,7 +26,9 @@ export function userCommands(program: Command): void {
 
   addCommand(user, 'list', 'list all accounts in order of id')
     .option(...JSON_OPTION)
-    .action(listUsers)
+    .action((options: JsonOption) =>
+      withServices(({ userAdministration }) => printList(USER_FORMAT, userAdministration.list(OPERATOR), options)),
+    )
 
   addCommand(user, 'search', 'find accounts by a part of their e-mail address or names', {
     '<term>': 'the text to search for; case does not matter',
@@ -75,10 +77,6 @@ function userMovingCommands(parent: Command): void {
     .action(async (file: string | undefined, options: ExportCommandOptions) =>
       (await import('../import/run-export.ts')).runExport(file, options),
     )
-}
-
-function listUsers(options: JsonOption): Promise<void> {
-  return withServices(({ userAdministration }) => printList(USER_FORMAT, userAdministration.list(OPERATOR), options))
 }
 
 function showUser(reference: string, options: JsonOption): Promise<void> {

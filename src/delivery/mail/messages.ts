@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Brand, NO_BRAND } from '../../model/brand.ts'
 import { ALL_LANGUAGES, type Language, type Languages } from '../../model/language.ts'
-import { type Claimed, type ClaimedMail, type LinkMailKind, type MailKind, NOTICE_KINDS, type NoticeKind } from '../../model/mail.ts'
+import { type Claimed, type ClaimedMail, isNoticeKind, type LinkMailKind, type MailKind, type NoticeKind } from '../../model/mail.ts'
 import type { Profile } from '../../model/user.ts'
 import { LIFETIME_MINUTES } from '../../security/token.ts'
 import { htmlBody, LOGO_ADDRESS, MAIL_COLORS, type MailContent, TEXTS, textBody } from './layout.ts'
@@ -178,7 +178,7 @@ type ClaimedNotice = Claimed<NoticeKind>
 const MAX_ITEMS = 20
 
 export function isNotice(mail: ClaimedMail): mail is ClaimedNotice {
-  return NOTICE_KINDS.some((kind) => kind === mail.kind)
+  return isNoticeKind(mail.kind)
 }
 
 // Anyone can register someone else's address, or name a key of an account that they broke into. A name that looks like a link or a message

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ALL_LANGUAGES, isLanguage, type Language } from '../../model/language.ts'
-import { MAIL_KINDS, type MailKind } from '../../model/mail.ts'
+import { isNoticeKind, MAIL_KINDS, type MailKind } from '../../model/mail.ts'
 import { explainUnreadable } from '../../shared/errors.ts'
 import { html, renderHtml } from '../../shared/html.ts'
 
@@ -11,32 +11,17 @@ export type MailPart = (typeof MAIL_PARTS)[number]
 
 const OF_EVERY_MAIL = ['title', 'first_name', 'last_name', 'email'] as const
 const OF_LINK = ['link', 'lifetime'] as const
-const OF_SIGN_IN = [...OF_LINK, 'code'] as const
 const OF_NOTICE = ['time'] as const
-const OF_LEAK = ['time', 'keys'] as const
 const OF_HTML = ['brand_color', 'brand_text_color', 'logo'] as const
 
 /** What a template can contain, written as `{{name}}`. */
-type Placeholder = (typeof OF_EVERY_MAIL | typeof OF_SIGN_IN | typeof OF_LEAK | typeof OF_HTML)[number]
+type Placeholder = (typeof OF_EVERY_MAIL | typeof OF_LINK | typeof OF_NOTICE | typeof OF_HTML)[number] | 'code' | 'keys'
 
-const OF_KIND: Readonly<Record<MailKind, readonly Placeholder[]>> = {
-  verify: OF_LINK,
-  reset: OF_LINK,
-  email_change: OF_LINK,
-  sign_in: OF_SIGN_IN,
-  invitation: OF_LINK,
-  password_changed: OF_NOTICE,
-  email_changed: OF_NOTICE,
-  admin_role: OF_NOTICE,
-  key_leaked: OF_LEAK,
-  factor_added: OF_NOTICE,
-  factor_removed: OF_NOTICE,
-  factor_reset: OF_NOTICE,
-  passkey_added: OF_NOTICE,
-  passkey_removed: OF_NOTICE,
-  provider_connected: OF_NOTICE,
-  provider_disconnected: OF_NOTICE,
-  recovery_code_used: OF_NOTICE,
+/** What a mail of this kind has besides. */
+function ownPlaceholders(kind: MailKind): readonly Placeholder[] {
+  if (kind === 'sign_in') return [...OF_LINK, 'code']
+  if (kind === 'key_leaked') return [...OF_NOTICE, 'keys']
+  return isNoticeKind(kind) ? OF_NOTICE : OF_LINK
 }
 
 /** The values of one mail, as plain text. */
@@ -44,8 +29,8 @@ export type PlaceholderValues = Readonly<Partial<Record<Placeholder, string>>>
 
 export function placeholdersOf(kind: MailKind, part: MailPart): readonly Placeholder[] {
   // Notifications and mail logs show the subject, so the link and the code, which give access to an account, are not allowed in it.
-  const ofKind = part === 'subject' ? OF_KIND[kind].filter((name) => name !== 'link' && name !== 'code') : OF_KIND[kind]
-  return [...OF_EVERY_MAIL, ...ofKind, ...(part === 'html' ? OF_HTML : [])]
+  const own = ownPlaceholders(kind).filter((name) => part !== 'subject' || (name !== 'link' && name !== 'code'))
+  return [...OF_EVERY_MAIL, ...own, ...(part === 'html' ? OF_HTML : [])]
 }
 
 export function templateFileName(kind: MailKind, part: MailPart): string {
@@ -126,7 +111,7 @@ function readPlaceholders(text: string, use: TemplateUse): { template: Template;
 
 function explain(name: string | undefined, { kind }: TemplateUse, allowed: readonly Placeholder[]): string {
   if (name === undefined) return 'a placeholder should be a name between two braces on each side, such as {{first_name}}'
-  if (name === 'link' && OF_KIND[kind].includes('link'))
+  if (name === 'link' && ownPlaceholders(kind).includes('link'))
     return 'the subject should not contain {{link}}: notifications and mail logs show it'
   return `unknown placeholder {{${name}}}; this file can have ${allowed.map((placeholder) => `{{${placeholder}}}`).join(', ')}`
 }

@@ -77,16 +77,6 @@ An account can be used once its e-mail address is verified.
  **Paths.** Every path also works under \`/api/v1\`, with or without a trailing slash.
 The header \`X-Request-Id\` of each response identifies the request in the log of the service.`
 
-const TEXTS = ['operationId', 'summary', 'description', 'tags'] as const
-
-/** Throws, so that the service does not start, if a route lacks an operationId, summary, description or tags. */
-export function requireDocumentation(routes: readonly Declared[]): void {
-  for (const { method, url, schema } of routes.filter(isDescribed)) {
-    const missing = TEXTS.find((name) => !schema[name])
-    if (missing) throw new Error(`${method} ${url} declares no ${missing} for the documentation`)
-  }
-}
-
 function isDescribed({ method, schema }: Declared): boolean {
   return !schema.hide && method !== 'HEAD'
 }

@@ -16,8 +16,6 @@ type ApiConfig = Declared['config']
 /** A route of the API: what the pipeline needs, what the documentation says, what it accepts and returns, and what it does. */
 type ApiRoute<Params extends TSchema, Query extends TSchema, Body extends TSchema, View extends TSchema> = {
   readonly config: ApiConfig
-  /** The name of the operation in generated clients. It never changes. */
-  readonly operationId: string
   readonly summary: string
   readonly description: string
   /** Browsers and forms get pages with the same statuses. */
@@ -46,20 +44,24 @@ type ApiRoute<Params extends TSchema, Query extends TSchema, Body extends TSchem
 
 type AddRoute = <Params extends TSchema, Query extends TSchema, Body extends TSchema, View extends TSchema>(
   url: string,
+  /** The name of the operation in generated clients. It never changes. */
+  operationId: string,
   route: ApiRoute<Params, Query, Body, View>,
 ) => void
 
 /** Declares routes under one heading of the documentation. */
 export function createApiRoutes(app: App, tag: Tag): Readonly<Record<'get' | 'post' | 'put' | 'patch' | 'delete', AddRoute>> {
   function adder(method: HTTPMethods): AddRoute {
-    return (url, { config, errorHandler, exposeHeadRoute, handle, response: { refuses = [], errors = {}, ...views }, ...documented }) => {
+    return (url, operationId, { config, errorHandler, exposeHeadRoute, handle, response, ...documented }) => {
+      const { refuses = [], errors = {}, ...views } = response
+      const described = { ...views, ...refusals(...refuses, ...commonErrors(method, config)), ...errors }
       // The type of the request follows from the schemas that validate it.
       const work = handle as (request: FastifyRequest, reply: FastifyReply) => unknown
       app.route({
         method,
         url,
         config,
-        schema: { ...documented, response: { ...views, ...refusals(...refuses, ...commonErrors(method, config)), ...errors }, tags: [tag] },
+        schema: { ...documented, operationId, response: described, tags: [tag] },
         ...(errorHandler && { errorHandler }),
         ...(exposeHeadRoute === false && { exposeHeadRoute }),
         handler: views[204] ? answerEmpty(work) : work,

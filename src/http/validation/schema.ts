@@ -61,6 +61,11 @@ export function instant<Empty = never>(description: string, example: string, rul
   return Type.Unsafe<number | Empty>(text(description, example, { ...rules, format: 'date-time' }))
 }
 
+/** A time in a response. */
+export function timestamp(description: string, example = '2026-01-31T09:30:00.000Z') {
+  return Type.String({ format: 'date-time', description, examples: [example] })
+}
+
 export function flag(description: string, example: boolean) {
   return Type.Boolean({ description, examples: [example] })
 }
@@ -90,17 +95,12 @@ export const GivenPassword = Type.String({
 })
 export const FirstName = nameField('The first name. Leading and trailing white space is removed.', 'Mia')
 export const LastName = nameField('The last name. Leading and trailing white space is removed.', 'Muster')
-/** The token rules check the length and the format of a token and answer 401, so the schema does not restrict them. */
-export const RefreshToken = tokenField('The `refresh` token from a login or a registration.')
-export const VerificationCode = tokenField('The code from the link in the verification mail.')
-export const ConfirmationCode = tokenField('The code from the link in the mail to the new address.')
-export const SignInToken = tokenField('The code from the link in the sign-in mail.')
-export const ResetCode = tokenField('The code from the link in the mail.')
 
 export function nameField(description: string, example: string) {
   return Type.String({ trimmed: true, minLength: 1, maxLength: NAME_MAX_LENGTH, description, examples: [example] })
 }
 
-function tokenField(description: string) {
-  return Type.String({ description, examples: [TOKEN_EXAMPLE] })
+/** The token rules check the length and the format of a token and answer 401, so the schema does not restrict them. */
+export function tokenField(description: string) {
+  return text(description, TOKEN_EXAMPLE)
 }

@@ -34,9 +34,8 @@ export function landingRoutes(app: App, about: () => LandingOptions, site: Site)
   // Made once: it is the same for everybody who reads a language.
   const pages = new Map(site.languages.map((language) => [language, landingPage(site, TEXTS[language], about().version)]))
 
-  api.get('/', {
+  api.get('/', 'landing', {
     config: { access: 'public', writes: false, isStatic: true },
-    operationId: 'landing',
     summary: 'Get the name, the version and the links of the service',
     description: 'Browsers get a page.',
     page: true,

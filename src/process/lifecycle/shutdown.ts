@@ -1,33 +1,16 @@
 import type { Logger } from 'pino'
-import type { Dispatcher } from '../../delivery/dispatcher.ts'
-import type { Sealer } from '../../domain/audit/sealer.ts'
-import type { ActivityLog } from '../../domain/operations/activity.ts'
-import type { Housekeeping } from '../../domain/operations/housekeeping.ts'
-import type { SecretUse } from '../../domain/operations/secret-use.ts'
-import type { Counting } from '../../domain/plans/counting.ts'
-import type { KeyUse } from '../../domain/plans/usage.service.ts'
-import type { SessionUse } from '../../domain/sessions/session-use.ts'
 import type { App } from '../../http/pipeline/declarations.ts'
 import { drain } from '../../http/server.ts'
 import { within } from '../../shared/within.ts'
-import type { Database } from '../../storage/database.ts'
 import type { LogDestination } from '../logger.ts'
 
 const DRAIN_DEADLINE_MS = 10_000
 const SWEEP_INTERVAL_MS = 50
 
 export type RunningService = {
-  readonly app: App
-  /** Of mails and, where WEBHOOK_URL is set, of webhooks. */
-  readonly dispatchers: readonly Dispatcher[]
-  readonly housekeeping: Housekeeping
-  readonly secretUse: SecretUse
-  readonly sessionUse: SessionUse
-  readonly counting: Counting
-  readonly keyUse: KeyUse
-  readonly activity: ActivityLog
-  readonly sealer: Sealer
-  readonly db: Database
+  readonly port: number
+  /** Stops accepting connections, finishes the requests, mails and webhooks in flight, and closes the database. */
+  shutDown(): Promise<void>
 }
 
 /** Where a process logs, and what has to be written before it ends. */
@@ -36,7 +19,7 @@ export type ProcessLog = { readonly logger: Logger; readonly destination: LogDes
 export async function stopService(service: RunningService, { logger, destination }: ProcessLog, reason: string): Promise<never> {
   logger.info({ signal: reason }, 'stopping')
   try {
-    await shutDown(service)
+    await service.shutDown()
     logger.info('stopped')
     return await exitAfterLog(0, destination)
   } catch (error) {
@@ -51,23 +34,12 @@ export function handleUncaughtErrors(service: RunningService, { logger, destinat
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'uncaught exception, stopping')
     setTimeout(() => void exitNow(1, destination), DRAIN_DEADLINE_MS).unref()
-    void shutDown(service).finally(() => exitAfterLog(1, destination))
+    void service.shutDown().finally(() => exitAfterLog(1, destination))
   })
 }
 
-/** Stops accepting connections, finishes the requests, mails and webhooks in flight, and closes the database. */
-async function shutDown(service: RunningService): Promise<void> {
-  const { app, dispatchers, housekeeping, secretUse, sessionUse, counting, keyUse, activity, sealer, db } = service
-  housekeeping.stop()
-  await Promise.all([stopServing(app), ...dispatchers.map((dispatcher) => dispatcher.stop()), secretUse.stop()])
-  // After the last request. An outage must not turn a shutdown into an error.
-  await Promise.allSettled([sessionUse.flush(), counting.stop(), keyUse.flush()])
-  await activity.stop()
-  await sealer.stop()
-  await db.close()
-}
-
-async function stopServing(app: App): Promise<void> {
+/** Stops accepting connections, and finishes the requests in flight. */
+export async function stopServing(app: App): Promise<void> {
   const deadline = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
   await drain(app.server)
   // A keep-alive connection would stay open for a next request, which the service no longer accepts.

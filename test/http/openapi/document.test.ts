@@ -1,27 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { refusals } from '../../../src/http/answers/replies.ts'
 import { createComponents, sampleOf } from '../../../src/http/openapi/schemas.ts'
-import { explorerRoutes } from '../../../src/http/web/explorer/explorer.routes.ts'
-import { startSkeleton } from '../../support/http/http-app.ts'
-
-const DESCRIBED = { operationId: 'odd', summary: 'Be odd', description: 'Does something odd.', tags: ['Service'] as const }
-
-test('a route without documentation stops the start, unless it is hidden', async (t) => {
-  for (const name of ['operationId', 'summary', 'description', 'tags'] as const) {
-    const { [name]: _, ...described } = DESCRIBED
-    const start = (hide: boolean) =>
-      startSkeleton(t, (app, routes) => {
-        const about = () => ({ apiTitle: 'Odd', version: '1.0.0', baseUrl: 'https://odd.example' })
-        explorerRoutes(app, { apiTitle: 'Odd', isIsolated: true }, { routes, about })
-        const schema = { ...described, hide, response: { 200: Type.Unknown(), ...refusals() } }
-        app.get('/odd', { config: { access: 'public', writes: false }, schema }, async () => ({}))
-      }).ready()
-    await assert.rejects(async () => start(false), { message: `GET /odd declares no ${name} for the documentation` })
-    await assert.doesNotReject(async () => start(true))
-  }
-})
 
 test('a schema with a title becomes a component, wherever it is used; one without a title stays inline', () => {
   const { refer, schemas } = createComponents()

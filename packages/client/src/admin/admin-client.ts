@@ -1,7 +1,6 @@
 import type { Schemas } from '../api.ts'
-import { type Call, segment } from '../client/call.ts'
+import { type Call, segment, sendTo } from '../client/call.ts'
 import type { ApiKey, ApiKeyChanges, ApiKeyWithSecret, NewApiKey } from '../client/keys.ts'
-import { sendTo } from '../client/request.ts'
 import { bodyOf, type CallOptions, type Fetch, withoutSlash } from '../http.ts'
 import { type Camel, toCamel, toSnake } from '../names.ts'
 
@@ -63,9 +62,9 @@ export type AdminClient = { readonly users: UserCalls; readonly keys: UserKeyCal
 export function createAdminClient({ url, key, fetch = globalThis.fetch }: AdminClientOptions): AdminClient {
   const base = withoutSlash(url)
   const credential = { 'x-api-key': key }
-  const call: Call = async (method, path, fields, options = {}) => {
+  async function call<Result>(method: string, path: string, fields?: object, options: CallOptions = {}): Promise<Result> {
     const body = await bodyOf(await sendTo(fetch, base, { method, path, fields, credential }, options), options.signal)
-    return body === undefined ? undefined : toCamel(body)
+    return (body === undefined ? undefined : toCamel(body)) as Result
   }
   return { users: userCalls(call), keys: userKeyCalls(call) }
 }
@@ -74,29 +73,24 @@ function userCalls(call: Call): UserCalls {
   const path = (id: number, action = '') => `/users/${segment(String(id))}${action}`
   const act =
     (action: string): Act =>
-    async (id, options) => {
-      await call('POST', path(id, action), undefined, options)
-    }
+    async (id, options) =>
+      call('POST', path(id, action), undefined, options)
   return {
-    create: async (user, options) => (await call('POST', '/users/', user, options)) as User,
-    get: async (id, options) => (await call('GET', `/users/?user_id=${segment(String(id))}`, undefined, options)) as User,
+    create: (user, options) => call<User>('POST', '/users/', user, options),
+    get: async (id, options) => call<User>('GET', `/users/?user_id=${segment(String(id))}`, undefined, options),
     async search(search, options) {
       const query = new URLSearchParams(Object.entries(toSnake(search)).map(([name, value]) => [name, String(value)]))
-      const found = (await call('GET', `/users/search?${query}`, undefined, options)) as Schemas['FoundUsers']
+      const found = await call<Schemas['FoundUsers']>('GET', `/users/search?${query}`, undefined, options)
       return { ...found, items: toCamel(found.items) }
     },
-    update: async (id, changes, options) => (await call('PUT', path(id), changes, options)) as Camel<Schemas['Profile']>,
-    async setPassword(id, password, options) {
-      await call('POST', path(id, '/password'), { password }, options)
-    },
+    update: async (id, changes, options) => call<Camel<Schemas['Profile']>>('PUT', path(id), changes, options),
+    setPassword: async (id, password, options) => call('POST', path(id, '/password'), { password }, options),
     verify: act('/verify'),
     makeAdmin: act('/make-admin'),
     revokeAdmin: act('/revoke-admin'),
     ban: act('/ban'),
     unban: act('/unban'),
-    async delete(id, options) {
-      await call('DELETE', path(id), undefined, options)
-    },
+    delete: async (id, options) => call('DELETE', path(id), undefined, options),
   }
 }
 
@@ -104,11 +98,9 @@ function userKeyCalls(call: Call): UserKeyCalls {
   const path = (userId: number, id?: string) =>
     `/users/keys/by-user/${segment(String(userId))}${id === undefined ? '' : `/${segment(id)}`}?details=true`
   return {
-    list: async (userId, options) => (await call('GET', path(userId), undefined, options)) as ApiKey[],
-    create: async (userId, key, options) => (await call('POST', path(userId), key, options)) as ApiKeyWithSecret,
-    update: async (userId, id, changes, options) => (await call('PATCH', path(userId, id), changes, options)) as ApiKey,
-    async delete(userId, id, options) {
-      await call('DELETE', path(userId, id), undefined, options)
-    },
+    list: async (userId, options) => call<ApiKey[]>('GET', path(userId), undefined, options),
+    create: async (userId, key, options) => call<ApiKeyWithSecret>('POST', path(userId), key, options),
+    update: async (userId, id, changes, options) => call<ApiKey>('PATCH', path(userId, id), changes, options),
+    delete: async (userId, id, options) => call('DELETE', path(userId, id), undefined, options),
   }
 }

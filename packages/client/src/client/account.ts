@@ -26,18 +26,16 @@ export type AccountCalls = {
 
 export function accountCalls(call: Call, storage: TokenStorage, report: (change: Change) => void): AccountCalls {
   async function edit(fields: object, options?: CallOptions): Promise<Profile> {
-    const profile = await call('PUT', '/users/me', fields, options)
+    const profile = await call<Profile>('PUT', '/users/me', fields, options)
     report('account')
-    return profile as Profile
+    return profile
   }
 
   return {
-    me: async (options) => (await call('GET', '/users/me?details=true', undefined, options)) as Account,
+    me: (options) => call<Account>('GET', '/users/me?details=true', undefined, options),
     updateProfile: ({ firstName, lastName, language }, options) => edit({ firstName, lastName, language }, options),
     changeEmail: (email, options) => edit({ email }, options),
-    async changePassword(change, options) {
-      await call('POST', '/users/me/password', change, options)
-    },
+    changePassword: (change, options) => call('POST', '/users/me/password', change, options),
     async deleteAccount(password, options) {
       await call('DELETE', '/users/me', { password }, options)
       await storage.set(null)

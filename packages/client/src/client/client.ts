@@ -4,15 +4,13 @@ import { bodyOf, type CallOptions, type Fetch, withoutSlash } from '../http.ts'
 import { type Camel, toCamel } from '../names.ts'
 import { type AccountCalls, accountCalls } from './account.ts'
 import { type Authenticator, inBrowser, type PasskeyCredential } from './authenticator.ts'
-import type { Begin, Call } from './call.ts'
+import { type Begin, sendTo } from './call.ts'
 import { type ChangeListener, watched } from './changes.ts'
-import { createFetch } from './fetch.ts'
 import { type ApiKeyCalls, keyCalls } from './keys.ts'
 import { type PasskeyCalls, passkeyCalls } from './passkeys.ts'
 import { type RedirectCalls, redirectCalls } from './redirect.ts'
-import { sendTo } from './request.ts'
 import { type SecondFactorCalls, secondFactorCalls } from './second-factor.ts'
-import { createSession } from './session.ts'
+import { createFetch, createSession } from './session.ts'
 import { type SessionCalls, sessionCalls } from './sessions.ts'
 import { inMemory, type TokenStorage, type Tokens, tokensFrom } from './tokens.ts'
 
@@ -92,27 +90,28 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  const callPublic: Call = async (method, path, fields, options = {}) =>
-    bodyOf(await attempt(method, path, fields, options)(), options.signal)
+  async function callPublic<Result>(method: string, path: string, fields?: object, options: CallOptions = {}): Promise<Result> {
+    return (await bodyOf(await attempt(method, path, fields, options)(), options.signal)) as Result
+  }
 
   const session = createSession({
     storage,
     now,
     async renew(refresh, signal) {
-      const { token } = (await callPublic('POST', '/refresh/', { refresh }, { signal })) as Schemas['AccessToken']
+      const { token } = await callPublic<Schemas['AccessToken']>('POST', '/refresh/', { refresh }, { signal })
       return token
     },
   })
 
-  const call: Call = async (method, path, fields, options = {}) => {
+  async function call<Result>(method: string, path: string, fields?: object, options: CallOptions = {}): Promise<Result> {
     const response = await session.send(attempt(method, path, fields, options), options)
     const body = await bodyOf(response, options.signal)
-    return body === undefined ? undefined : toCamel(body)
+    return (body === undefined ? undefined : toCamel(body)) as Result
   }
 
   const begin: Begin = async (path, fields, options) => {
     const requestedAt = now()
-    return keep((await callPublic('POST', path, fields, options)) as Schemas['TokenPair'], requestedAt)
+    return keep(await callPublic<Schemas['TokenPair']>('POST', path, fields, options), requestedAt)
   }
 
   async function keep({ token, refresh }: Schemas['TokenPair'], requestedAt: number): Promise<Tokens> {
@@ -166,9 +165,7 @@ export function createClient(options: ClientOptions): Client {
     sessions: sessionCalls(call),
     secondFactor: secondFactorCalls(call, begin),
     passkeys: passkeyCalls(call, callPublic, begin, authenticator),
-    async confirm(proof, options) {
-      await call('POST', '/users/me/confirm', proof, options)
-    },
+    confirm: (proof, options) => call('POST', '/users/me/confirm', proof, options),
     fetch: createFetch(session, send),
   }
 }

@@ -30,13 +30,11 @@ export type ApiKeyCalls = {
 export function keyCalls(call: Call): ApiKeyCalls {
   const path = (id: string, action = '') => `/users/keys/${segment(id)}${action}?details=true`
   return {
-    list: async (options) => (await call('GET', '/users/keys?details=true', undefined, options)) as ApiKey[],
-    get: async (id, options) => (await call('GET', path(id), undefined, options)) as ApiKey,
-    create: async (key, options) => (await call('POST', '/users/keys?details=true', key, options)) as ApiKeyWithSecret,
-    update: async (id, changes, options) => (await call('PATCH', path(id), changes, options)) as ApiKey,
-    rotate: async (id, rotation = {}, options) => (await call('POST', path(id, '/rotate'), rotation, options)) as ApiKeyWithSecret,
-    async delete(id, options) {
-      await call('DELETE', `/users/keys/${segment(id)}`, undefined, options)
-    },
+    list: (options) => call<ApiKey[]>('GET', '/users/keys?details=true', undefined, options),
+    get: async (id, options) => call<ApiKey>('GET', path(id), undefined, options),
+    create: (key, options) => call<ApiKeyWithSecret>('POST', '/users/keys?details=true', key, options),
+    update: async (id, changes, options) => call<ApiKey>('PATCH', path(id), changes, options),
+    rotate: async (id, rotation = {}, options) => call<ApiKeyWithSecret>('POST', path(id, '/rotate'), rotation, options),
+    delete: async (id, options) => call('DELETE', `/users/keys/${segment(id)}`, undefined, options),
   }
 }

@@ -30,8 +30,8 @@ export type PasskeyCalls = {
 export function passkeyCalls(call: Call, callPublic: Call, begin: Begin, authenticator: Authenticator): PasskeyCalls {
   const path = '/users/me/passkeys'
   async function ask({ challenge, mediation, signal }: PasskeySignIn): Promise<PasskeyCredential> {
-    const asked = await callPublic('POST', '/login/passkey/options', { challenge }, { signal })
-    return authenticator.get(asked as object, signal, mediation)
+    const asked = await callPublic<object>('POST', '/login/passkey/options', { challenge }, { signal })
+    return authenticator.get(asked, signal, mediation)
   }
   return {
     async signIn(options = {}) {
@@ -40,18 +40,14 @@ export function passkeyCalls(call: Call, callPublic: Call, begin: Begin, authent
       if (challenge === undefined) return begin('/login/passkey', { credential: passkey }, options)
       return begin('/login/second-factor', { challenge, passkey }, options)
     },
-    async confirm(options = {}) {
-      await call('POST', '/users/me/confirm', { passkey: await ask(options) }, options)
-    },
-    list: async (options) => (await call('GET', path, undefined, options)) as Passkey[],
+    confirm: async (options = {}) => call('POST', '/users/me/confirm', { passkey: await ask(options) }, options),
+    list: (options) => call<Passkey[]>('GET', path, undefined, options),
     async add(name, options = {}) {
-      const asked = await call('POST', `${path}/options`, undefined, options)
-      const credential = await authenticator.create(asked as object, options.signal)
-      return (await call('POST', path, { name, credential }, options)) as Passkey
+      const asked = await call<object>('POST', `${path}/options`, undefined, options)
+      const credential = await authenticator.create(asked, options.signal)
+      return call<Passkey>('POST', path, { name, credential }, options)
     },
-    rename: async (id, name, options) => (await call('PATCH', `${path}/${segment(id)}`, { name }, options)) as Passkey,
-    async remove(id, options) {
-      await call('DELETE', `${path}/${segment(id)}`, undefined, options)
-    },
+    rename: async (id, name, options) => call<Passkey>('PATCH', `${path}/${segment(id)}`, { name }, options),
+    remove: async (id, options) => call('DELETE', `${path}/${segment(id)}`, undefined, options),
   }
 }

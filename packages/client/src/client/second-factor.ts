@@ -27,18 +27,16 @@ export type SecondFactorCalls = {
 export function secondFactorCalls(call: Call, begin: Begin): SecondFactorCalls {
   const path = '/users/me/second-factor'
   async function codesOf(action: string, fields: object | undefined, options: CallOptions | undefined): Promise<string[]> {
-    const { recoveryCodes } = (await call('POST', path + action, fields, options)) as Camel<Schemas['RecoveryCodes']>
+    const { recoveryCodes } = await call<Camel<Schemas['RecoveryCodes']>>('POST', path + action, fields, options)
     return recoveryCodes
   }
   return {
     complete: (challenge, answer, options) =>
       begin('/login/second-factor', { challenge, [typeof answer === 'string' ? 'code' : 'passkey']: answer }, options),
-    status: async (options) => (await call('GET', path, undefined, options)) as SecondFactor,
-    begin: async (options) => (await call('POST', `${path}/totp`, undefined, options)) as TotpSetup,
+    status: (options) => call<SecondFactor>('GET', path, undefined, options),
+    begin: (options) => call<TotpSetup>('POST', `${path}/totp`, undefined, options),
     confirm: (code, options) => codesOf('/totp/confirm', { code }, options),
-    async remove(options) {
-      await call('DELETE', `${path}/totp`, undefined, options)
-    },
+    remove: (options) => call('DELETE', `${path}/totp`, undefined, options),
     renewRecoveryCodes: (options) => codesOf('/recovery-codes', undefined, options),
   }
 }

@@ -1,17 +1,18 @@
 import { LatchkeyError, refusal } from '../error.ts'
+import type { Fetch } from '../http.ts'
 import { areOfSameUser, type TokenStorage, type Tokens, tokensFrom } from './tokens.ts'
 
 // A token this close to its expiry is renewed before it is used.
 const MARGIN_MS = 30_000
 
-export type Session = {
+type Session = {
   /** Sends a request with the access token. The token is renewed before if it is about to expire, and once after a 401. */
   send(attempt: (token: string | undefined) => Promise<Response>, options: SendOptions): Promise<Response>
 }
 
-export type SendOptions = { readonly signal?: AbortSignal | undefined; readonly isRepeatable?: boolean }
+type SendOptions = { readonly signal?: AbortSignal | undefined; readonly isRepeatable?: boolean }
 
-export type SessionParts = {
+type SessionParts = {
   readonly storage: TokenStorage
   readonly now: () => number
   /** Requests a new access token. */
@@ -100,6 +101,21 @@ export function createSession({ storage, now, renew }: SessionParts): Session {
       await response.body?.cancel()
       return attempt(later.token)
     },
+  }
+}
+
+/** The `fetch` of the platform, with the access token of the session. */
+export function createFetch(session: Session, fetch: Fetch): Fetch {
+  return (input, init) => {
+    const request = new Request(input, init)
+    // A stream is sent once: repeating it would need a copy of all of it in memory.
+    const isRepeatable = !(init?.body instanceof ReadableStream)
+    const attempt = (token: string | undefined) => {
+      const copy = isRepeatable ? request.clone() : request
+      if (token !== undefined) copy.headers.set('authorization', `Bearer ${token}`)
+      return fetch(copy)
+    }
+    return session.send(attempt, { signal: request.signal, isRepeatable })
   }
 }
 

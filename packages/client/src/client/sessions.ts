@@ -17,12 +17,8 @@ export type SessionCalls = {
 
 export function sessionCalls(call: Call): SessionCalls {
   return {
-    list: async (options) => (await call('GET', '/users/me/sessions', undefined, options)) as UserSession[],
-    async revoke(id, options) {
-      await call('DELETE', `/users/me/sessions/${segment(id)}`, undefined, options)
-    },
-    async revokeOthers(options) {
-      await call('DELETE', '/users/me/sessions', undefined, options)
-    },
+    list: (options) => call<UserSession[]>('GET', '/users/me/sessions', undefined, options),
+    revoke: async (id, options) => call('DELETE', `/users/me/sessions/${segment(id)}`, undefined, options),
+    revokeOthers: (options) => call('DELETE', '/users/me/sessions', undefined, options),
   }
 }

@@ -1,10 +1,11 @@
 import type { MailTexts } from './en.ts'
-import { durationIn, pluralIn, timeIn } from './formats.ts'
+import { durationIn, pluralIn, signInChange, timeIn } from './formats.ts'
 
 const plural = pluralIn('de')
 const FINE = 'Wenn du das selbst warst oder darum gebeten hast, musst du nichts tun.'
 const INTRUDER =
   'Wenn du es nicht warst: Ändere sofort dein Passwort. Das beendet alle anderen Sitzungen. Prüfe dann, womit man sich bei deinem Konto anmelden kann.'
+const signInChanged = signInChange({ account: ({ title }) => `: dein Konto bei ${title}`, notes: [FINE, INTRUDER] })
 
 export const DE: MailTexts = {
   duration: durationIn('de'),
@@ -102,60 +103,45 @@ export const DE: MailTexts = {
         'Prüfe, was mit dem Schlüssel gemacht wurde. Wenn du ihn nicht kennst, lösche ihn und ändere dein Passwort.',
       ],
     },
-    factor_added: {
-      subject: ({ title }) => `Codes aus einer App wurden eingerichtet: dein Konto bei ${title}`,
+    factor_added: signInChanged({
       heading: 'Codes aus einer App wurden eingerichtet',
       intro: ({ title, email, time }) =>
         `Für die Anmeldung am Konto mit der Adresse ${email} bei ${title} wurden am ${time} Codes aus einer App oder neue Wiederherstellungscodes eingerichtet.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    factor_removed: {
-      subject: ({ title }) => `Codes aus einer App wurden ausgeschaltet: dein Konto bei ${title}`,
+    }),
+    factor_removed: signInChanged({
       heading: 'Codes aus einer App wurden ausgeschaltet',
       intro: ({ title, email, time }) =>
         `Für die Anmeldung am Konto mit der Adresse ${email} bei ${title} wurden am ${time} die Codes aus einer App ausgeschaltet.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    factor_reset: {
-      subject: ({ title }) => `Dein zweiter Faktor wurde zurückgesetzt: dein Konto bei ${title}`,
+    }),
+    factor_reset: signInChanged({
       heading: 'Dein zweiter Faktor wurde zurückgesetzt',
       intro: ({ title, email, time }) =>
         `Ein Admin hat am ${time} die Codes aus einer App, die Wiederherstellungscodes und die Passkeys des Kontos mit der Adresse ${email} bei ${title} entfernt.`,
-      notes: () => [FINE, 'Wenn du nicht darum gebeten hast: Ändere sofort dein Passwort und informiere den Betreiber des Dienstes.'],
-    },
-    passkey_added: {
-      subject: ({ title }) => `Ein Passkey wurde hinzugefügt: dein Konto bei ${title}`,
+      advice: 'Wenn du nicht darum gebeten hast: Ändere sofort dein Passwort und informiere den Betreiber des Dienstes.',
+    }),
+    passkey_added: signInChanged({
       heading: 'Ein Passkey wurde hinzugefügt',
       intro: ({ title, email, time }) =>
         `Für die Anmeldung am Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Passkey hinzugefügt.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    passkey_removed: {
-      subject: ({ title }) => `Ein Passkey wurde entfernt: dein Konto bei ${title}`,
+    }),
+    passkey_removed: signInChanged({
       heading: 'Ein Passkey wurde entfernt',
       intro: ({ title, email, time }) => `Vom Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Passkey entfernt.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    provider_connected: {
-      subject: ({ title }) => `Ein Konto eines anderen Anbieters wurde verbunden: dein Konto bei ${title}`,
+    }),
+    provider_connected: signInChanged({
       heading: 'Ein Konto eines anderen Anbieters wurde verbunden',
       intro: ({ title, email, time }) =>
         `Für die Anmeldung am Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Konto eines anderen Anbieters verbunden.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    provider_disconnected: {
-      subject: ({ title }) => `Ein Konto eines anderen Anbieters wurde getrennt: dein Konto bei ${title}`,
+    }),
+    provider_disconnected: signInChanged({
       heading: 'Ein Konto eines anderen Anbieters wurde getrennt',
       intro: ({ title, email, time }) =>
         `Vom Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Konto eines anderen Anbieters getrennt.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    recovery_code_used: {
-      subject: ({ title }) => `Ein Wiederherstellungscode wurde verwendet: dein Konto bei ${title}`,
+    }),
+    recovery_code_used: signInChanged({
       heading: 'Ein Wiederherstellungscode wurde verwendet',
       intro: ({ title, email, time }) =>
         `Bei der Anmeldung am Konto mit der Adresse ${email} bei ${title} wurde am ${time} ein Wiederherstellungscode verwendet.`,
-      notes: () => [FINE, INTRUDER],
-    },
+    }),
   },
 }

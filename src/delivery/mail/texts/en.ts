@@ -1,9 +1,10 @@
 import type { LinkMailKind, NoticeKind } from '../../../model/mail.ts'
-import { durationIn, type Names, type NamesAndTime, type Notes } from './formats.ts'
+import { durationIn, type Names, type NamesAndTime, type Notes, signInChange } from './formats.ts'
 
 const FINE = 'If you did this, or asked for it, there is nothing to do.'
 const INTRUDER =
   'If it was not you: change your password at once, which ends all other sessions, and check which ways there are to sign in to your account.'
+const signInChanged = signInChange({ account: ({ title }) => `: your ${title} account`, notes: [FINE, INTRUDER] })
 
 /** Every text of a mail that its reader sees. The other languages have the same entries. */
 export const EN = {
@@ -102,62 +103,46 @@ export const EN = {
         'Check what was done with the key. If you do not know it, delete it and change your password.',
       ],
     },
-    factor_added: {
-      subject: ({ title }: Names) => `Codes from an app were set up: your ${title} account`,
+    factor_added: signInChanged({
       heading: 'Codes from an app were set up',
-      intro: ({ title, email, time }: NamesAndTime) =>
+      intro: ({ title, email, time }) =>
         `Codes from an app, or new recovery codes, were set up for the sign-in of the ${title} account with the address ${email} on ${time}.`,
-      notes: (_: Names): Notes => [FINE, INTRUDER],
-    },
-    factor_removed: {
-      subject: ({ title }: Names) => `Codes from an app were turned off: your ${title} account`,
+    }),
+    factor_removed: signInChanged({
       heading: 'Codes from an app were turned off',
-      intro: ({ title, email, time }: NamesAndTime) =>
+      intro: ({ title, email, time }) =>
         `The codes from an app were turned off for the sign-in of the ${title} account with the address ${email} on ${time}.`,
-      notes: (_: Names): Notes => [FINE, INTRUDER],
-    },
-    factor_reset: {
-      subject: ({ title }: Names) => `Your second factor was reset: your ${title} account`,
+    }),
+    factor_reset: signInChanged({
       heading: 'Your second factor was reset',
-      intro: ({ title, email, time }: NamesAndTime) =>
+      intro: ({ title, email, time }) =>
         `An admin has removed the codes from an app, the recovery codes and the passkeys of the ${title} account with the address ${email} on ${time}.`,
-      notes: (_: Names): Notes => [FINE, 'If you did not ask for it: change your password at once, and tell the operator of the service.'],
-    },
-    passkey_added: {
-      subject: ({ title }: Names) => `A passkey was added: your ${title} account`,
+      advice: 'If you did not ask for it: change your password at once, and tell the operator of the service.',
+    }),
+    passkey_added: signInChanged({
       heading: 'A passkey was added',
-      intro: ({ title, email, time }: NamesAndTime) =>
-        `A passkey was added to the sign-in of the ${title} account with the address ${email} on ${time}.`,
-      notes: (_: Names): Notes => [FINE, INTRUDER],
-    },
-    passkey_removed: {
-      subject: ({ title }: Names) => `A passkey was removed: your ${title} account`,
+      intro: ({ title, email, time }) => `A passkey was added to the sign-in of the ${title} account with the address ${email} on ${time}.`,
+    }),
+    passkey_removed: signInChanged({
       heading: 'A passkey was removed',
-      intro: ({ title, email, time }: NamesAndTime) =>
+      intro: ({ title, email, time }) =>
         `A passkey was removed from the sign-in of the ${title} account with the address ${email} on ${time}.`,
-      notes: (_: Names): Notes => [FINE, INTRUDER],
-    },
-    provider_connected: {
-      subject: ({ title }: Names) => `An account of another provider was connected: your ${title} account`,
+    }),
+    provider_connected: signInChanged({
       heading: 'An account of another provider was connected',
-      intro: ({ title, email, time }: NamesAndTime) =>
+      intro: ({ title, email, time }) =>
         `An account of another provider was connected to the sign-in of the ${title} account with the address ${email} on ${time}.`,
-      notes: (_: Names): Notes => [FINE, INTRUDER],
-    },
-    provider_disconnected: {
-      subject: ({ title }: Names) => `An account of another provider was disconnected: your ${title} account`,
+    }),
+    provider_disconnected: signInChanged({
       heading: 'An account of another provider was disconnected',
-      intro: ({ title, email, time }: NamesAndTime) =>
+      intro: ({ title, email, time }) =>
         `An account of another provider was disconnected from the sign-in of the ${title} account with the address ${email} on ${time}.`,
-      notes: (_: Names): Notes => [FINE, INTRUDER],
-    },
-    recovery_code_used: {
-      subject: ({ title }: Names) => `A recovery code was used: your ${title} account`,
+    }),
+    recovery_code_used: signInChanged({
       heading: 'A recovery code was used',
-      intro: ({ title, email, time }: NamesAndTime) =>
+      intro: ({ title, email, time }) =>
         `A recovery code was used for the sign-in of the ${title} account with the address ${email} on ${time}.`,
-      notes: (_: Names): Notes => [FINE, INTRUDER],
-    },
+    }),
   },
 } satisfies { readonly mails: Record<LinkMailKind, unknown>; readonly notices: Record<NoticeKind, unknown> } & Record<string, unknown>
 

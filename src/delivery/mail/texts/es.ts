@@ -1,9 +1,10 @@
 import type { MailTexts } from './en.ts'
-import { durationIn, timeIn } from './formats.ts'
+import { durationIn, signInChange, timeIn } from './formats.ts'
 
 const FINE = 'Si has sido tú, o si lo has solicitado, no tienes que hacer nada.'
 const INTRUDER =
   'Si no has sido tú: cambia tu contraseña de inmediato, con lo que se cierran todas las demás sesiones, y comprueba de qué formas se puede iniciar sesión en tu cuenta.'
+const signInChanged = signInChange({ account: ({ title }) => `: tu cuenta de ${title}`, notes: [FINE, INTRUDER] })
 
 export const ES: MailTexts = {
   duration: durationIn('es'),
@@ -100,60 +101,45 @@ export const ES: MailTexts = {
         'Comprueba qué se ha hecho con la clave. Si no la reconoces, elimínala y cambia tu contraseña.',
       ],
     },
-    factor_added: {
-      subject: ({ title }) => `Se han configurado los códigos de una aplicación: tu cuenta de ${title}`,
+    factor_added: signInChanged({
       heading: 'Se han configurado los códigos de una aplicación',
       intro: ({ title, email, time }) =>
         `El ${time} se configuraron los códigos de una aplicación, o códigos de recuperación nuevos, para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    factor_removed: {
-      subject: ({ title }) => `Se han desactivado los códigos de una aplicación: tu cuenta de ${title}`,
+    }),
+    factor_removed: signInChanged({
       heading: 'Se han desactivado los códigos de una aplicación',
       intro: ({ title, email, time }) =>
         `El ${time} se desactivaron los códigos de una aplicación para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    factor_reset: {
-      subject: ({ title }) => `Se ha restablecido tu segundo factor: tu cuenta de ${title}`,
+    }),
+    factor_reset: signInChanged({
       heading: 'Se ha restablecido tu segundo factor',
       intro: ({ title, email, time }) =>
         `El ${time}, un administrador quitó los códigos de una aplicación, los códigos de recuperación y las llaves de acceso de la cuenta de ${title} con la dirección ${email}.`,
-      notes: () => [FINE, 'Si no lo has solicitado: cambia tu contraseña de inmediato y avisa al responsable del servicio.'],
-    },
-    passkey_added: {
-      subject: ({ title }) => `Se ha añadido una llave de acceso: tu cuenta de ${title}`,
+      advice: 'Si no lo has solicitado: cambia tu contraseña de inmediato y avisa al responsable del servicio.',
+    }),
+    passkey_added: signInChanged({
       heading: 'Se ha añadido una llave de acceso',
       intro: ({ title, email, time }) =>
         `El ${time} se añadió una llave de acceso para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    passkey_removed: {
-      subject: ({ title }) => `Se ha quitado una llave de acceso: tu cuenta de ${title}`,
+    }),
+    passkey_removed: signInChanged({
       heading: 'Se ha quitado una llave de acceso',
       intro: ({ title, email, time }) => `El ${time} se quitó una llave de acceso de la cuenta de ${title} con la dirección ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    provider_connected: {
-      subject: ({ title }) => `Se ha vinculado una cuenta de otro proveedor: tu cuenta de ${title}`,
+    }),
+    provider_connected: signInChanged({
       heading: 'Se ha vinculado una cuenta de otro proveedor',
       intro: ({ title, email, time }) =>
         `El ${time} se vinculó una cuenta de otro proveedor para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    provider_disconnected: {
-      subject: ({ title }) => `Se ha desvinculado una cuenta de otro proveedor: tu cuenta de ${title}`,
+    }),
+    provider_disconnected: signInChanged({
       heading: 'Se ha desvinculado una cuenta de otro proveedor',
       intro: ({ title, email, time }) =>
         `El ${time} se desvinculó de la cuenta de ${title} con la dirección ${email} una cuenta de otro proveedor.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    recovery_code_used: {
-      subject: ({ title }) => `Se ha usado un código de recuperación: tu cuenta de ${title}`,
+    }),
+    recovery_code_used: signInChanged({
       heading: 'Se ha usado un código de recuperación',
       intro: ({ title, email, time }) =>
         `El ${time} se usó un código de recuperación para iniciar sesión en la cuenta de ${title} con la dirección ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
+    }),
   },
 }

@@ -8,6 +8,23 @@ export type NamesAndTime = Names & { readonly time: string }
 /** What to do, and what else to do. */
 export type Notes = readonly [string, string]
 
+type SignInTexts = {
+  /** The end of the subject, which follows the heading. */
+  readonly account: (names: Names) => string
+  readonly notes: Notes
+}
+type SignInChange = { readonly heading: string; readonly intro: (names: NamesAndTime) => string; readonly advice?: string }
+
+/** Writes notices about what opens an account. They differ in the heading, the intro and, in one case, the second note. */
+export function signInChange({ account, notes: [fine, intruder] }: SignInTexts) {
+  return ({ heading, intro, advice = intruder }: SignInChange) => ({
+    subject: (names: Names) => heading + account(names),
+    heading,
+    intro,
+    notes: (_: Names): Notes => [fine, advice],
+  })
+}
+
 const HOUR_MINUTES = 60
 const DAY_MINUTES = 24 * HOUR_MINUTES
 

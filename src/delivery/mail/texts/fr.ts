@@ -1,11 +1,12 @@
 import type { MailTexts } from './en.ts'
-import { durationIn, pluralIn, timeIn } from './formats.ts'
+import { durationIn, pluralIn, signInChange, timeIn } from './formats.ts'
 
 // French has a space that does not break before a colon.
 const plural = pluralIn('fr')
 const FINE = 'Si c’était vous, ou si vous l’avez demandé, vous n’avez rien à faire.'
 const INTRUDER =
   'Si ce n’était pas vous\u00a0: modifiez immédiatement votre mot de passe, ce qui ferme toutes les autres sessions, et vérifiez les moyens de connexion à votre compte.'
+const signInChanged = signInChange({ account: ({ title }) => `\u00a0: votre compte ${title}`, notes: [FINE, INTRUDER] })
 
 export const FR: MailTexts = {
   duration: durationIn('fr'),
@@ -103,64 +104,46 @@ export const FR: MailTexts = {
         'Vérifiez ce qui a été fait avec cette clé. Si vous ne la reconnaissez pas, supprimez-la et modifiez votre mot de passe.',
       ],
     },
-    factor_added: {
-      subject: ({ title }) => `Les codes d’une application ont été configurés\u00a0: votre compte ${title}`,
+    factor_added: signInChanged({
       heading: 'Les codes d’une application ont été configurés',
       intro: ({ title, email, time }) =>
         `Les codes d’une application, ou de nouveaux codes de secours, ont été configurés le ${time} pour la connexion au compte ${title} associé à l’adresse ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    factor_removed: {
-      subject: ({ title }) => `Les codes d’une application ont été désactivés\u00a0: votre compte ${title}`,
+    }),
+    factor_removed: signInChanged({
       heading: 'Les codes d’une application ont été désactivés',
       intro: ({ title, email, time }) =>
         `Les codes d’une application ont été désactivés le ${time} pour la connexion au compte ${title} associé à l’adresse ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    factor_reset: {
-      subject: ({ title }) => `Votre second facteur a été réinitialisé\u00a0: votre compte ${title}`,
+    }),
+    factor_reset: signInChanged({
       heading: 'Votre second facteur a été réinitialisé',
       intro: ({ title, email, time }) =>
         `Le ${time}, un administrateur a supprimé les codes d’une application, les codes de secours et les clés d’accès du compte ${title} associé à l’adresse ${email}.`,
-      notes: () => [
-        FINE,
-        'Si vous ne l’avez pas demandé\u00a0: modifiez immédiatement votre mot de passe et prévenez l’exploitant du service.',
-      ],
-    },
-    passkey_added: {
-      subject: ({ title }) => `Une clé d’accès a été ajoutée\u00a0: votre compte ${title}`,
+      advice: 'Si vous ne l’avez pas demandé\u00a0: modifiez immédiatement votre mot de passe et prévenez l’exploitant du service.',
+    }),
+    passkey_added: signInChanged({
       heading: 'Une clé d’accès a été ajoutée',
       intro: ({ title, email, time }) =>
         `Une clé d’accès a été ajoutée le ${time} au compte ${title} associé à l’adresse ${email}. Elle permet de s’y connecter.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    passkey_removed: {
-      subject: ({ title }) => `Une clé d’accès a été supprimée\u00a0: votre compte ${title}`,
+    }),
+    passkey_removed: signInChanged({
       heading: 'Une clé d’accès a été supprimée',
       intro: ({ title, email, time }) =>
         `Une clé d’accès du compte ${title} associé à l’adresse ${email} a été supprimée le ${time}. Elle ne permet plus de s’y connecter.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    provider_connected: {
-      subject: ({ title }) => `Un compte d’un autre fournisseur a été associé\u00a0: votre compte ${title}`,
+    }),
+    provider_connected: signInChanged({
       heading: 'Un compte d’un autre fournisseur a été associé',
       intro: ({ title, email, time }) =>
         `Un compte d’un autre fournisseur a été associé le ${time} au compte ${title} dont l’adresse est ${email}. Il permet de s’y connecter.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    provider_disconnected: {
-      subject: ({ title }) => `Un compte d’un autre fournisseur a été dissocié\u00a0: votre compte ${title}`,
+    }),
+    provider_disconnected: signInChanged({
       heading: 'Un compte d’un autre fournisseur a été dissocié',
       intro: ({ title, email, time }) =>
         `Un compte d’un autre fournisseur a été dissocié le ${time} du compte ${title} dont l’adresse est ${email}. Il ne permet plus de s’y connecter.`,
-      notes: () => [FINE, INTRUDER],
-    },
-    recovery_code_used: {
-      subject: ({ title }) => `Un code de secours a été utilisé\u00a0: votre compte ${title}`,
+    }),
+    recovery_code_used: signInChanged({
       heading: 'Un code de secours a été utilisé',
       intro: ({ title, email, time }) =>
         `Un code de secours a été utilisé le ${time} pour se connecter au compte ${title} associé à l’adresse ${email}.`,
-      notes: () => [FINE, INTRUDER],
-    },
+    }),
   },
 }

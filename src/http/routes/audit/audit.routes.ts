@@ -3,7 +3,7 @@ import { type EventPlace, eventCursor } from '../../../model/audit.ts'
 import { AUDITED_KINDS, EVENT, type StoredEvent } from '../../../model/event.ts'
 import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { defaulted, instant, integer, nullable, type Static, Type, text } from '../../validation/schema.ts'
+import { defaulted, instant, integer, nullable, type Static, Type, text, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { UserId } from '../users/user.schemas.ts'
 
@@ -29,7 +29,7 @@ const EventsQuery = Type.Object({
 const EventView = Type.Object(
   {
     id: integer('The id of the event.', 812),
-    at: text('When it happened, in UTC.', INSTANT_EXAMPLE, { format: 'date-time' }),
+    at: timestamp('When it happened, in UTC.'),
     kind: text('What happened.', 'user.banned'),
     actor: nullable(integer('The id of the user who did it; null if nobody was logged in.', 1)),
     via: Type.Enum(['http', 'console', 'cli', 'start'], { description: 'Which way it came.' }),
@@ -64,9 +64,8 @@ function eventsView({ items, next }: EventPage): Static<typeof EventsView> {
 
 export function auditRoutes(app: App, audit: Audit): void {
   const api = createApiRoutes(app, 'Audit trail')
-  api.get('/audit/', {
+  api.get('/audit/', 'listEvents', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'listEvents',
     summary: 'List the audit trail',
     description: 'Newest first, a page at a time. All filters that are given have to match.',
     querystring: EventsQuery,

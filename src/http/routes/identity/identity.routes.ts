@@ -9,7 +9,7 @@ import {
   scopeString,
 } from '../../../domain/identity/requirements.ts'
 import { KEY_SET_MAX_AGE_SECONDS, type SigningKeys, TOKEN_LIFETIME_SECONDS } from '../../../domain/identity/signing-keys.ts'
-import type { Quota } from '../../../domain/plans/counting.ts'
+import type { Counter, Quota } from '../../../domain/plans/counting.ts'
 import type { Metering } from '../../../domain/plans/plans.service.ts'
 import type { ProductData } from '../../../domain/users/user-data.service.ts'
 import { MAX_COST } from '../../../domain/values/plans.ts'
@@ -24,7 +24,6 @@ import { defaulted, flag, integer, nullable, type Static, TOKEN_EXAMPLE, Type, t
 import { createApiRoutes } from '../api-routes.ts'
 import { PROFILE_FIELDS, UserId } from '../users/user.schemas.ts'
 import { AddedData, userDataView } from '../users/user-data.routes.ts'
-import { limitHeaders } from './limit-headers.ts'
 
 const CheckQuery = Type.Object({
   role: Type.Optional(Type.Enum(['admin'], { description: 'The role that the caller must have.' })),
@@ -162,6 +161,37 @@ function introspectionView(found: ActiveCredential | undefined): Static<typeof I
   }
 }
 
+const NO_HEADERS = Object.freeze({})
+
+/**
+ * The limits of a key and what is left of them, as in draft-ietf-httpapi-ratelimit-headers-11: two lists of Structured Fields (RFC 9651) with
+ * the names of the limits, `q` for the quota, `w` for the window in seconds, `r` for what remains and `t` for the seconds until the window
+ * ends. None without a limit.
+ */
+function limitHeaders(quotas: readonly Quota[]): Readonly<Record<string, string>> {
+  if (quotas.length === 0) return NO_HEADERS
+  let policy = ''
+  let left = ''
+  for (const { counter, remaining, resetMs } of quotas) {
+    const separator = left === '' ? '' : ', '
+    policy += separator + policyOf(counter)
+    left += `${separator}"${counter.name}";r=${remaining}`
+    if (resetMs !== undefined) left += `;t=${Math.max(0, Math.ceil(resetMs / 1000))}`
+  }
+  return { 'ratelimit-policy': policy, ratelimit: left }
+}
+
+const policies = new WeakMap<Counter, string>()
+
+/** The same for every request of a key. */
+function policyOf(counter: Counter): string {
+  const known = policies.get(counter)
+  if (known !== undefined) return known
+  const policy = `"${counter.name}";q=${counter.limit.count};w=${counter.limit.periodMs / 1000}`
+  policies.set(counter, policy)
+  return policy
+}
+
 // The route has no deadline. The read of the caller may have taken two seconds, and every client gets a response within three.
 const DATA_DEADLINE_MS = 900
 
@@ -192,9 +222,8 @@ export function identityRoutes(app: App, { introspection, productData, metering,
   }
 
   const api = createApiRoutes(app, 'Identity')
-  api.get('/auth/check', {
+  api.get('/auth/check', 'checkIdentity', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true },
-    operationId: 'checkIdentity',
     summary: 'Check who is calling',
     description:
       'For a service that received a credential, and for forward authentication by a proxy. The response also has the headers ' +
@@ -223,9 +252,8 @@ export function identityRoutes(app: App, { introspection, productData, metering,
     },
   })
 
-  api.post('/auth/introspect', {
+  api.post('/auth/introspect', 'introspectCredential', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false },
-    operationId: 'introspectCredential',
     summary: 'Ask about a token or an API key',
     description:
       'As in RFC 7662. For a service that received a credential and has its own. It does not count as a use of the credential. ' +
@@ -283,9 +311,8 @@ const KeySetView = Type.Object(
 /** Tokens that other services verify without asking. `issuer` returns the URL of this service. */
 export function offlineTokenRoutes(app: App, offlineTokens: OfflineTokens, signingKeys: SigningKeys, issuer: () => string): void {
   const api = createApiRoutes(app, 'Identity')
-  api.post('/auth/token', {
+  api.post('/auth/token', 'issueOfflineToken', {
     config: { access: 'user', acceptedKeys: 'identify', writes: true, guardsRole: true },
-    operationId: 'issueOfflineToken',
     summary: 'Get a token that other services verify',
     description:
       'Services verify it with the public keys of `/.well-known/jwks.json`, without asking. A ban or a logout is therefore noticed only ' +
@@ -299,9 +326,8 @@ export function offlineTokenRoutes(app: App, offlineTokens: OfflineTokens, signi
     },
   })
 
-  api.get('/.well-known/jwks.json', {
+  api.get('/.well-known/jwks.json', 'getKeySet', {
     config: { access: 'public', writes: false },
-    operationId: 'getKeySet',
     summary: 'Get the public keys of tokens',
     description: 'A new key is in the set for longer than caches keep the set before a token is signed with it.',
     response: { 200: described(KeySetView, 'The public keys.') },

@@ -1,33 +1,161 @@
-import type { ApiKeys } from '../../../domain/keys/keys.service.ts'
+import type { ApiKeys, KeyWithSecret, NewApiKey } from '../../../domain/keys/keys.service.ts'
 import type { LeakedKeys } from '../../../domain/keys/leaked-keys.service.ts'
+import { MAX_OVERLAP_SECONDS, MAX_SCOPES, SCOPE_MAX_LENGTH } from '../../../domain/values/limits.ts'
+import { type ApiKey, type ApiKeyChanges, KEY, KEY_VIEW, type KeyAccess } from '../../../model/api-key.ts'
 import { described, Empty } from '../../answers/replies.ts'
 import { sendList } from '../../answers/serialize.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { Type, text } from '../../validation/schema.ts'
+import { defaulted, flag, instant, integer, nameField, nullable, type Static, Type, text, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
-import { UserPath } from '../users/user.schemas.ts'
-import {
-  DetailsQuery,
-  KEY_EXAMPLE,
-  KeyChangesBody,
-  KeyPath,
-  KeysView,
-  KeyView,
-  keyChanges,
-  keyView,
-  NewKeyBody,
-  NewKeyView,
-  newKey,
-  newKeyView,
-  RotationBody,
-  UserKeyPath,
-} from './key.schemas.ts'
+import { UserId, UserPath } from '../users/user.schemas.ts'
+
+const KEY_EXAMPLE = 'lk_9Jf3mZq0sVb7TnXw2RkLh5YcUe8Gd1AoPi6Nt4MvQxE0a1B2c'
+const KeyId = text('The id of a key.', '0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41', { format: 'uuid' })
+const KeyName = nameField('What the key is for. Leading and trailing white space is removed.', 'Nightly export')
+const Scope = Type.String({ minLength: 1, maxLength: SCOPE_MAX_LENGTH, examples: ['reports'] })
+const IsActive = flag('Whether the key is accepted. A key that is not active can be activated again.', true)
+
+export const KeyPath = Type.Object({ key_id: KeyId })
+export const UserKeyPath = Type.Object({ user_id: UserId, key_id: KeyId })
+
+const ACCESS: readonly KeyAccess[] = ['full', 'read', 'identify']
+const KeyAccessName = Type.Enum([...ACCESS], {
+  default: 'full',
+  description:
+    'What the key may call: `full` everything that its owner may call, `read` only GET endpoints, `identify` only endpoints that say who is calling.',
+})
+function keyLimit(description: string, rule: 'nullable' | 'clearable') {
+  const LimitText = text(description, '10/m', { format: 'limit', maxLength: 12, [rule]: true })
+  return Type.Optional(Type.Unsafe<string | null>(LimitText))
+}
+
+const EXPIRY_EXAMPLE = '2027-01-31T09:30:00.000Z'
+
+const DetailsQuery = Type.Object({
+  details: defaulted(
+    Type.Boolean({
+      default: false,
+      description: 'Whether to add `prefix`, `access`, `expires_at`, `last_used_at`, `limit` and `retiring_until`.',
+    }),
+  ),
+})
+
+const NewKeyBody = Type.Object(
+  {
+    name: KeyName,
+    scopes: Type.Optional(
+      Type.Array(Scope, {
+        maxItems: MAX_SCOPES,
+        nullable: true,
+        default: [],
+        description:
+          'Labels that are stored with the key. They do not restrict it. Where KEY_SCOPES is set, others are refused. Without this field, or with null, the key has none.',
+        examples: [['reports']],
+      }),
+    ),
+    access: defaulted(KeyAccessName),
+    expires_at: Type.Optional(
+      instant<null>(
+        'When the key expires: ISO 8601 with an offset, in the future. Without this field, or with null, it does not expire.',
+        EXPIRY_EXAMPLE,
+        { nullable: true },
+      ),
+    ),
+    limit: keyLimit(
+      'How often services accept the key, such as `10/m`: a number per s, m, h or d. The limits of the plan apply too. Without this field, or with null, only those.',
+      'nullable',
+    ),
+  },
+  { title: 'NewApiKey', description: 'A new key.' },
+)
+const KeyChangesBody = Type.Object(
+  {
+    name: Type.Optional(KeyName),
+    is_active: Type.Optional(IsActive),
+    expires_at: Type.Optional(
+      instant<null>('When the key expires: ISO 8601 with an offset, in the future. With null, it does not expire.', EXPIRY_EXAMPLE, {
+        clearable: true,
+      }),
+    ),
+    limit: keyLimit('How often services accept the key, such as `10/m`. With null, only the limits of the plan apply.', 'clearable'),
+  },
+  { title: 'ApiKeyChanges', description: 'Omitted fields keep their values. At least one field is required.', atLeastOne: true },
+)
+
+const RotationBody = Type.Object(
+  {
+    overlap_seconds: defaulted(
+      integer('How long the former secret continues to work. With 0, all former secrets end at once.', 3600, {
+        minimum: 0,
+        maximum: MAX_OVERLAP_SECONDS,
+        default: 0,
+      }),
+    ),
+  },
+  { title: 'ApiKeyRotation', description: 'How to replace the secret of a key. The body can be left out.', mayBeAbsent: true },
+)
+
+const DETAIL_FIELDS = {
+  prefix: Type.Optional(
+    nullable(
+      text(
+        'The first nine characters of the secret. Null for a key of an older version. Only with `details=true`, as all below.',
+        'lk_9Jf3mZ',
+      ),
+    ),
+  ),
+  access: Type.Optional(Type.Enum([...ACCESS], { description: 'What the key may call.' })),
+  expires_at: Type.Optional(nullable(timestamp('When the key expires. Null if it does not.', EXPIRY_EXAMPLE))),
+  last_used_at: Type.Optional(
+    nullable(timestamp('When the key was last used, to the minute. Null if it never was.', '2026-02-01T08:00:00.000Z')),
+  ),
+  limit: Type.Optional(nullable(text('How often services accept the key. Null if only the plan limits it.', '10/m'))),
+  retiring_until: Type.Optional(
+    nullable(timestamp('When the last former secret of the key stops working. Null if none works.', '2026-02-01T09:30:00.000Z')),
+  ),
+}
+
+const KEY_FIELDS = {
+  id: KeyId,
+  name: text('What the key is for.', 'Nightly export'),
+  created_at: timestamp('When the key was created, in UTC.'),
+  is_active: IsActive,
+  scopes: Type.Array(Type.String(), { description: 'The labels that are stored with the key.', examples: [['reports']] }),
+}
+
+const KeyView = Type.Object({ ...KEY_FIELDS, ...DETAIL_FIELDS }, { title: 'ApiKey', description: 'A key, without its secret.' })
+const KeysView = Type.Array(KeyView)
+/** The only view that contains the secret. */
+const NewKeyView = Type.Object(
+  {
+    ...KEY_FIELDS,
+    ...DETAIL_FIELDS,
+    key: text('The secret: send it as `X-API-Key: …`. It is never shown again.', KEY_EXAMPLE),
+  },
+  { title: 'ApiKeyWithSecret', description: 'A key with a new secret.' },
+)
+
+function newKey({ name, scopes, access, expires_at, limit }: Static<typeof NewKeyBody>): NewApiKey {
+  return { name, scopes: scopes ?? [], access, expiresAt: expires_at ?? undefined, limit: limit ?? undefined }
+}
+
+function keyChanges({ name, is_active, expires_at, limit }: Static<typeof KeyChangesBody>): ApiKeyChanges {
+  return { name, isActive: is_active, expiresAt: expires_at, limit }
+}
+
+/** The view of a key; with details, the fields beyond the specified ones too. */
+function keyView(key: ApiKey, { details }: Static<typeof DetailsQuery>): Static<typeof KeyView> {
+  return (details ? KEY : KEY_VIEW).toJson(key)
+}
+
+function newKeyView(key: KeyWithSecret, query: Static<typeof DetailsQuery>): Static<typeof NewKeyView> {
+  return { ...keyView(key, query), key: key.secret }
+}
 
 export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
   const api = createApiRoutes(app, 'API keys')
-  api.get('/users/keys', {
+  api.get('/users/keys', 'listApiKeys', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'listApiKeys',
     summary: 'List your keys',
     description: 'In order of creation. The secrets are not shown.',
     querystring: DetailsQuery,
@@ -36,9 +164,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
       sendList(reply, await apiKeys.list(actor, caller.user.id), (key) => keyView(key, query)),
   })
 
-  api.post('/users/keys', {
+  api.post('/users/keys', 'createApiKey', {
     config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
-    operationId: 'createApiKey',
     summary: 'Create a key',
     description: 'The response contains the secret, which is never shown again.',
     querystring: DetailsQuery,
@@ -47,9 +174,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     handle: async ({ actor, caller, query, body }) => newKeyView(await apiKeys.create(actor, caller.user.id, newKey(body)), query),
   })
 
-  api.get('/users/keys/:key_id', {
+  api.get('/users/keys/:key_id', 'getApiKey', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'getApiKey',
     summary: 'Get one of your keys',
     description: 'The secret is not shown. A key of another user is reported as not found.',
     params: KeyPath,
@@ -58,9 +184,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     handle: async ({ caller, params, query }) => keyView(await apiKeys.find(caller.user.id, params.key_id), query),
   })
 
-  api.patch('/users/keys/:key_id', {
+  api.patch('/users/keys/:key_id', 'updateApiKey', {
     config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
-    operationId: 'updateApiKey',
     summary: 'Change one of your keys',
     description:
       'Renames, disables or enables the key, or sets its expiry or its limit. The change applies to the very next request. A key of another user is reported as not found.',
@@ -72,9 +197,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
       keyView(await apiKeys.edit(actor, caller.user.id, params.key_id, keyChanges(body)), query),
   })
 
-  api.delete('/users/keys/:key_id', {
+  api.delete('/users/keys/:key_id', 'deleteApiKey', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'deleteApiKey',
     summary: 'Delete one of your keys',
     description: 'The key stops working at once and cannot be restored. A key of another user is reported as not found.',
     params: KeyPath,
@@ -84,9 +208,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
 
   // Any user's keys, for an admin.
   const ofUsers = createApiRoutes(app, 'API keys of users')
-  ofUsers.get('/users/keys/by-user/:user_id', {
+  ofUsers.get('/users/keys/by-user/:user_id', 'listApiKeysOfUser', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'listApiKeysOfUser',
     summary: 'List the keys of a user',
     description: 'In order of creation. The secrets are not shown.',
     params: UserPath,
@@ -96,9 +219,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
       sendList(reply, await apiKeys.list(actor, params.user_id), (key) => keyView(key, query)),
   })
 
-  ofUsers.post('/users/keys/by-user/:user_id', {
+  ofUsers.post('/users/keys/by-user/:user_id', 'createApiKeyOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'createApiKeyOfUser',
     summary: 'Create a key for a user',
     description: 'The key acts as this user. The response contains the secret, which is never shown again.',
     params: UserPath,
@@ -108,9 +230,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
     handle: async ({ actor, params, query, body }) => newKeyView(await apiKeys.create(actor, params.user_id, newKey(body)), query),
   })
 
-  ofUsers.patch('/users/keys/by-user/:user_id/:key_id', {
+  ofUsers.patch('/users/keys/by-user/:user_id/:key_id', 'updateApiKeyOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'updateApiKeyOfUser',
     summary: 'Change a key of a user',
     description: 'Renames, disables or enables the key, or sets its expiry or its limit. The change applies to the very next request.',
     params: UserKeyPath,
@@ -121,9 +242,8 @@ export function apiKeyRoutes(app: App, apiKeys: ApiKeys): void {
       keyView(await apiKeys.edit(actor, params.user_id, params.key_id, keyChanges(body)), query),
   })
 
-  ofUsers.delete('/users/keys/by-user/:user_id/:key_id', {
+  ofUsers.delete('/users/keys/by-user/:user_id/:key_id', 'deleteApiKeyOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'deleteApiKeyOfUser',
     summary: 'Delete a key of a user',
     description: 'The key stops working at once and cannot be restored.',
     params: UserKeyPath,
@@ -168,9 +288,8 @@ const LabelsView = Type.Array(
 /** How a secret is replaced, given up or reported. */
 export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: LeakedKeys): void {
   const api = createApiRoutes(app, 'API keys')
-  api.post('/users/keys/:key_id/rotate', {
+  api.post('/users/keys/:key_id/rotate', 'rotateApiKey', {
     config: { access: 'user', acceptedKeys: 'full', writes: true, guardsRole: true },
-    operationId: 'rotateApiKey',
     summary: 'Replace the secret of one of your keys',
     description:
       'The id, the name, the scopes, the access and the expiry stay. The former secret works until the overlap ends. A rotation without an overlap ends all former secrets at once, and so does disabling, deleting or the expiry of the key.',
@@ -182,18 +301,16 @@ export function keyLifecycleRoutes(app: App, apiKeys: ApiKeys, leakedKeys: Leake
       newKeyView(await apiKeys.rotate(actor, caller.user.id, params.key_id, body.overlap_seconds), query),
   })
 
-  api.delete('/auth/key', {
+  api.delete('/auth/key', 'revokeOwnApiKey', {
     config: { access: 'user', acceptedKeys: 'any', writes: true, worksWithoutFactor: true },
-    operationId: 'revokeOwnApiKey',
     summary: 'Disable the key of this request',
     description: 'For whoever finds a key that should not be where it is. Works with every key, whatever its access.',
     response: { 204: Empty, refuses: ['no_key', 'user_not_found'] },
     handle: ({ actor }) => apiKeys.revokeOwn(actor),
   })
 
-  api.post('/auth/leaked', {
+  api.post('/auth/leaked', 'reportLeakedKeys', {
     config: { access: 'public', writes: true, limits: { ip: 'leaked:ip' } },
-    operationId: 'reportLeakedKeys',
     summary: 'Report keys that were found in public',
     description:
       'Disables every key among the tokens. The body and the response are those of the secret-scanning partner program of GitHub.',

@@ -1,7 +1,7 @@
 import type { KeptMail, KeptMails } from '../../../model/mail.ts'
 import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { Email, type Static, Type, text } from '../../validation/schema.ts'
+import { Email, type Static, Type, text, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 
 const DevMailQuery = Type.Object({
@@ -18,7 +18,7 @@ const DevMailView = Type.Object(
       description: 'The links in the text part, in their order.',
       examples: [['http://localhost:8000/verify/?code=…']],
     }),
-    at: text('When the mail was sent, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' }),
+    at: timestamp('When the mail was sent, in UTC.'),
   },
   { title: 'KeptMail', description: 'A mail that is kept as a file, because no mail server is set.' },
 )
@@ -33,7 +33,7 @@ type DevMail = { readonly mails: KeptMails; readonly token: string }
 /** `devMail` is undefined unless the service runs for development: on a loopback address and without a mail server. */
 export function devMailRoutes(app: App, devMail: DevMail | undefined): void {
   const api = createApiRoutes(app, 'Service')
-  api.get('/dev/mail', {
+  api.get('/dev/mail', 'devMail', {
     config: {
       access: 'public',
       writes: false,
@@ -42,7 +42,6 @@ export function devMailRoutes(app: App, devMail: DevMail | undefined): void {
       isLocal: true,
       queryToken: devMail?.token,
     },
-    operationId: 'devMail',
     summary: 'Read the mails that were kept as files',
     description:
       'For end-to-end tests during development: the newest 100 mails, newest first. Available while HOST and BASE_URL are loopback addresses and SMTP_URL is not set, to programs on the same machine that use a loopback name in the URL and have the token that the start prints.',

@@ -21,9 +21,8 @@ type HealthParts = {
 
 export function healthRoutes(app: App, { isReady, instanceId, trustProxy }: HealthParts): void {
   const api = createApiRoutes(app, 'Service')
-  api.get('/heartbeat', {
+  api.get('/heartbeat', 'heartbeat', {
     config: { access: 'public', writes: false, isStatic: true, isUncounted: true },
-    operationId: 'heartbeat',
     summary: 'Check that the process is running',
     description: 'Returns 200 even while the database is unavailable.',
     response: { 200: described(HealthView, 'The process is running.') },
@@ -36,9 +35,8 @@ export function healthRoutes(app: App, { isReady, instanceId, trustProxy }: Heal
     },
   })
 
-  api.get('/ready', {
+  api.get('/ready', 'ready', {
     config: { access: 'public', writes: false },
-    operationId: 'ready',
     summary: 'Check that the service can serve requests',
     description: 'Queries the database.',
     response: { 200: described(HealthView, 'The service can serve requests.') },
@@ -54,9 +52,8 @@ const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 /** If metrics are disabled, the path answers 404 (spec 4.5). */
 export function metricsRoutes(app: App, metrics: Metrics | undefined): void {
   const api = createApiRoutes(app, 'Service')
-  api.get('/metrics', {
+  api.get('/metrics', 'metrics', {
     config: { access: 'public', writes: false, isStatic: true, isUncounted: true, isDisabled: metrics === undefined },
-    operationId: 'metrics',
     summary: 'Get the metrics',
     description: 'Available if METRICS_ENABLED is true.',
     response: { 200: MetricsView },

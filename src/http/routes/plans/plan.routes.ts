@@ -6,7 +6,7 @@ import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { defaulted, integer, type Static, Type, text } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
-import { KeyPath, UserKeyPath } from '../keys/key.schemas.ts'
+import { KeyPath, UserKeyPath } from '../keys/key.routes.ts'
 import { UserPath } from '../users/user.schemas.ts'
 
 const PlanName = text('The name of a plan.', 'pro')
@@ -34,9 +34,8 @@ export function planRoutes(app: App, plans: AccountPlans | undefined): void {
     return plans
   }
 
-  createApiRoutes(app, 'Users').get('/users/me/plan', {
+  createApiRoutes(app, 'Users').get('/users/me/plan', 'getOwnPlan', {
     config: { access: 'user', acceptedKeys: 'read', writes: false, isDisabled },
-    operationId: 'getOwnPlan',
     summary: 'Get your own plan',
     description: 'The plan of your account, with its limits. Your API keys share them.',
     response: { 200: described(PlanView, 'Your plan.'), refuses: ['user_not_found'] },
@@ -44,18 +43,16 @@ export function planRoutes(app: App, plans: AccountPlans | undefined): void {
   })
 
   const api = createApiRoutes(app, 'User administration')
-  api.get('/users/:user_id/plan', {
+  api.get('/users/:user_id/plan', 'getUserPlan', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false, isDisabled },
-    operationId: 'getUserPlan',
     summary: 'Get the plan of a user',
     description: 'The plan of the account, with its limits.',
     params: UserPath,
     response: { 200: described(PlanView, 'The plan of the user.'), refuses: ['user_not_found'] },
     handle: async ({ params }) => planView(await existing().find(params.user_id)),
   })
-  api.put('/users/:user_id/plan', {
+  api.put('/users/:user_id/plan', 'setUserPlan', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true, isDisabled },
-    operationId: 'setUserPlan',
     summary: 'Change the plan of a user',
     description: 'The limits apply to the very next request. What was used before counts for them.',
     params: UserPath,
@@ -88,9 +85,8 @@ const ORDER = `The oldest day first, with days without use. Counted at \`/auth/c
 /** What API keys have used. */
 export function usageRoutes(app: App, usage: Usage): void {
   const own = createApiRoutes(app, 'API keys')
-  own.get('/users/keys/:key_id/usage', {
+  own.get('/users/keys/:key_id/usage', 'getApiKeyUsage', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'getApiKeyUsage',
     summary: 'Get the use of one of your keys',
     description: ORDER,
     params: KeyPath,
@@ -98,9 +94,8 @@ export function usageRoutes(app: App, usage: Usage): void {
     response: { 200: described(UsageView, 'The use of the key.'), refuses: ['user_not_found', 'key_not_found'] },
     handle: async ({ caller, params, query }) => usageView(await usage.ofKey(caller.user.id, params.key_id, query.days)),
   })
-  own.get('/users/me/usage', {
+  own.get('/users/me/usage', 'getOwnUsage', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'getOwnUsage',
     summary: 'Get the use of all your keys',
     description: `${ORDER} Deleted keys are included.`,
     querystring: DaysQuery,
@@ -109,9 +104,8 @@ export function usageRoutes(app: App, usage: Usage): void {
   })
 
   const ofUsers = createApiRoutes(app, 'API keys of users')
-  ofUsers.get('/users/keys/by-user/:user_id/:key_id/usage', {
+  ofUsers.get('/users/keys/by-user/:user_id/:key_id/usage', 'getApiKeyUsageOfUser', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'getApiKeyUsageOfUser',
     summary: 'Get the use of a key of a user',
     description: ORDER,
     params: UserKeyPath,
@@ -119,9 +113,8 @@ export function usageRoutes(app: App, usage: Usage): void {
     response: { 200: described(UsageView, 'The use of the key.'), refuses: ['user_not_found', 'key_not_found'] },
     handle: async ({ params, query }) => usageView(await usage.ofKey(params.user_id, params.key_id, query.days)),
   })
-  ofUsers.get('/users/:user_id/usage', {
+  ofUsers.get('/users/:user_id/usage', 'getUsageOfUser', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'getUsageOfUser',
     summary: 'Get the use of all keys of a user',
     description: `${ORDER} Deleted keys are included.`,
     params: UserPath,

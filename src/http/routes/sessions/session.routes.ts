@@ -2,12 +2,11 @@ import type { Sessions } from '../../../domain/sessions/sessions.service.ts'
 import { type ListedSession, SESSION } from '../../../model/session.ts'
 import { described, Empty } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { flag, nullable, type Static, Type, text } from '../../validation/schema.ts'
+import { flag, nullable, type Static, Type, text, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { UserId, UserPath } from '../users/user.schemas.ts'
 
 const SessionId = text('The id of a session.', 'mJ0pW0Yb6sQ3kq7Xc2vTzA', { maxLength: 64 })
-const TIMESTAMP = { format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }
 
 const SessionPath = Type.Object({ session_id: SessionId })
 const UserSessionPath = Type.Object({ user_id: UserId, session_id: SessionId })
@@ -15,9 +14,9 @@ const UserSessionPath = Type.Object({ user_id: UserId, session_id: SessionId })
 const SessionView = Type.Object(
   {
     id: SessionId,
-    created_at: Type.String({ ...TIMESTAMP, description: 'When the user logged in, in UTC.' }),
-    last_seen_at: Type.String({ ...TIMESTAMP, description: 'When the session was last used, in UTC. Up to five minutes out of date.' }),
-    expires_at: Type.String({ ...TIMESTAMP, description: 'When the session ends, in UTC, unless it is revoked earlier.' }),
+    created_at: timestamp('When the user logged in, in UTC.'),
+    last_seen_at: timestamp('When the session was last used, in UTC. Up to five minutes out of date.'),
+    expires_at: timestamp('When the session ends, in UTC, unless it is revoked earlier.'),
     ip: nullable(text('The IP address of the login.', '203.0.113.9')),
     user_agent: nullable(text('The User-Agent header of the login, cut to 200 characters.', 'Mozilla/5.0')),
     method: text('How the session was opened: `password`, `passkey`, `email` or the name of a provider.', 'password'),
@@ -34,27 +33,24 @@ function sessionsView(sessions: readonly ListedSession[], currentId: string | un
 
 export function sessionRoutes(app: App, sessions: Sessions): void {
   const api = createApiRoutes(app, 'Sessions')
-  api.get('/users/me/sessions', {
+  api.get('/users/me/sessions', 'listOwnSessions', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'listOwnSessions',
     summary: 'List your sessions',
     description: 'Newest first. `current` marks the session of this request; with an API key, none is marked.',
     response: { 200: described(SessionsView, 'Your sessions.'), refuses: ['user_not_found'] },
     handle: async ({ caller }) => sessionsView(await sessions.list(caller.user.id), caller.sessionId),
   })
 
-  api.delete('/users/me/sessions', {
+  api.delete('/users/me/sessions', 'revokeOtherSessions', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeOtherSessions',
     summary: 'End your other sessions',
     description: 'Ends every session except the one of this request. With an API key, ends all of them.',
     response: { 204: Empty, refuses: ['user_not_found'] },
     handle: ({ actor, caller }) => sessions.revokeAll(actor, caller.user.id),
   })
 
-  api.delete('/users/me/sessions/:session_id', {
+  api.delete('/users/me/sessions/:session_id', 'revokeOwnSession', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeOwnSession',
     summary: 'End one of your sessions',
     description: 'Its tokens stop working with the next request.',
     params: SessionPath,
@@ -64,9 +60,8 @@ export function sessionRoutes(app: App, sessions: Sessions): void {
 
   // Any user's sessions, for an admin.
   const ofUsers = createApiRoutes(app, 'Sessions of users')
-  ofUsers.get('/users/:user_id/sessions', {
+  ofUsers.get('/users/:user_id/sessions', 'listSessionsOfUser', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'listSessionsOfUser',
     summary: 'List the sessions of a user',
     description: 'Newest first.',
     params: UserPath,
@@ -74,9 +69,8 @@ export function sessionRoutes(app: App, sessions: Sessions): void {
     handle: async ({ caller, params }) => sessionsView(await sessions.list(params.user_id), caller.sessionId),
   })
 
-  ofUsers.delete('/users/:user_id/sessions', {
+  ofUsers.delete('/users/:user_id/sessions', 'revokeSessionsOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeSessionsOfUser',
     summary: 'End the sessions of a user',
     description: 'Ends every session of the user. Admins who end their own sessions keep the one of this request.',
     params: UserPath,
@@ -84,9 +78,8 @@ export function sessionRoutes(app: App, sessions: Sessions): void {
     handle: ({ actor, params }) => sessions.revokeAll(actor, params.user_id),
   })
 
-  ofUsers.delete('/users/:user_id/sessions/:session_id', {
+  ofUsers.delete('/users/:user_id/sessions/:session_id', 'revokeSessionOfUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeSessionOfUser',
     summary: 'End one session of a user',
     description: 'Its tokens stop working with the next request.',
     params: UserSessionPath,

@@ -3,14 +3,14 @@ import type { EmailSignIn, MailedProof } from '../../../domain/sign-in/email-sig
 import type { Login } from '../../../domain/sign-in/login.service.ts'
 import { described } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { Email, SignInToken, type Static, Type, text } from '../../validation/schema.ts'
+import { Email, type Static, Type, text, tokenField } from '../../validation/schema.ts'
 import { InvalidRequest, RULE_MESSAGES } from '../../validation/validation-error.ts'
 import { createApiRoutes } from '../api-routes.ts'
-import { EmailBody, MessageView, refusedLogin, sendSecondStep, TokenPairView } from './sign-in.routes.ts'
+import { answerFirstStep, EmailBody, MessageView, refusedLogin, TokenPairView } from './sign-in.routes.ts'
 
 const ConfirmBody = Type.Object(
   {
-    token: Type.Optional(SignInToken),
+    token: Type.Optional(tokenField('The code from the link in the sign-in mail.')),
     email: Type.Optional(Email),
     code: Type.Optional(text('The eight digits of the mail.', '12345678', { maxLength: 40 })),
   },
@@ -28,9 +28,8 @@ export function emailSignInRoutes(
 ): void {
   const api = createApiRoutes(app, 'Accounts')
 
-  api.post('/login/email', {
+  api.post('/login/email', 'requestSignInEmail', {
     config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' }, isDisabled },
-    operationId: 'requestSignInEmail',
     summary: 'Request a sign-in mail',
     description:
       'The mail has a link and a code. One of them works once, within 15 minutes. An account that is not verified gets its verification mail ' +
@@ -43,9 +42,8 @@ export function emailSignInRoutes(
     },
   })
 
-  api.post('/login/email/confirm', {
+  api.post('/login/email/confirm', 'confirmSignInEmail', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip' }, isDisabled },
-    operationId: 'confirmSignInEmail',
     summary: 'Log in with a mailed link or code',
     description:
       'Starts a session, with the `code` of the link as `token`, or with the address and the eight digits. Five wrong codes end both. An account ' +
@@ -58,13 +56,7 @@ export function emailSignInRoutes(
     },
     handle: async ({ origin, places, body }, reply) => {
       const proof = proofOf(body)
-      const result = await limiter.settle(places, origin, () => login.api.byMail(origin, proof))
-      switch (result.kind) {
-        case 'session':
-          return result.session
-        case 'second step':
-          return sendSecondStep(reply, result)
-      }
+      return answerFirstStep(reply, await limiter.settle(places, origin, () => login.api.byMail(origin, proof)))
     },
   })
 }

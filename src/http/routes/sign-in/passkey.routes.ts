@@ -5,12 +5,11 @@ import { PASSKEY } from '../../../model/factor.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { described, Empty } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { flag, nameField, nullable, Type, text } from '../../validation/schema.ts'
+import { flag, nameField, nullable, Type, text, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { Challenge, Credential } from './second-factor.routes.ts'
 import { TokenPairView } from './sign-in.routes.ts'
 
-const TIMESTAMP = { format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }
 const PasskeyId = text('The id of a passkey.', '0b9f3d52-6d2b-4f0e-9a57-3f6d1c8e2a41')
 const PasskeyName = nameField('What its owner calls it.', 'My phone')
 const PasskeyPath = Type.Object({ id: PasskeyId })
@@ -29,8 +28,8 @@ const PasskeyView = Type.Object(
   {
     id: PasskeyId,
     name: text('What its owner calls it.', 'My phone'),
-    created_at: Type.String({ ...TIMESTAMP, description: 'When it was added, in UTC.' }),
-    last_used_at: nullable(Type.String({ ...TIMESTAMP, description: 'When it was last used, in UTC.' })),
+    created_at: timestamp('When it was added, in UTC.'),
+    last_used_at: nullable(timestamp('When it was last used, in UTC.')),
     backed_up: flag('Whether its provider keeps a copy.', true),
   },
   { title: 'Passkey', description: 'A passkey of an account.' },
@@ -57,9 +56,8 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
     return passkeys
   }
 
-  api.post('/login/passkey/options', {
+  api.post('/login/passkey/options', 'passkeyLoginOptions', {
     config: { access: 'public', writes: false, isDisabled },
-    operationId: 'passkeyLoginOptions',
     summary: 'Ask for a passkey',
     description: 'For `PublicKeyCredential.parseRequestOptionsFromJSON()`. The options are the same for everybody but for the challenge.',
     body: OptionsBody,
@@ -67,9 +65,8 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
     handle: ({ body }) => enabled().requestOptions(body.challenge),
   })
 
-  api.post('/login/passkey', {
+  api.post('/login/passkey', 'passkeyLogin', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip' }, isDisabled },
-    operationId: 'passkeyLogin',
     summary: 'Log in with a passkey',
     description: 'Starts a session that has a second factor.',
     body: SignInBody,
@@ -80,18 +77,16 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
     handle: ({ origin, places, body }) => limiter.settle(places, origin, () => login.api.byPasskey(origin, body.credential)),
   })
 
-  api.post(`${path}/options`, {
+  api.post(`${path}/options`, 'passkeyCreationOptions', {
     config: confirmed,
-    operationId: 'passkeyCreationOptions',
     summary: 'Prepare a new passkey',
     description: 'For `PublicKeyCredential.parseCreationOptionsFromJSON()`.',
     response: { 200: described(OptionsView, 'The options.'), refuses: ['too_many_passkeys', ...ASKED] },
     handle: ({ actor }) => enabled().creationOptions(actor),
   })
 
-  api.post(path, {
+  api.post(path, 'addPasskey', {
     config: confirmed,
-    operationId: 'addPasskey',
     summary: 'Add a passkey',
     description: 'Adds the passkey that the browser has created. A login with the password does not ask for it.',
     body: NewPasskey,
@@ -99,18 +94,16 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
     handle: async ({ actor, body }, reply) => reply.code(201).send(PASSKEY.toJson(await enabled().add(actor, body.name, body.credential))),
   })
 
-  api.get(path, {
+  api.get(path, 'listPasskeys', {
     config: { access: 'user', acceptedKeys: 'read', writes: false, worksWithoutFactor: true, isDisabled },
-    operationId: 'listPasskeys',
     summary: 'List your passkeys',
     description: 'The oldest first.',
     response: { 200: described(Type.Array(PasskeyView), 'Your passkeys.') },
     handle: async ({ caller }) => (await enabled().list(caller.user.id)).map(PASSKEY.toJson),
   })
 
-  api.patch(`${path}/:id`, {
+  api.patch(`${path}/:id`, 'renamePasskey', {
     config: { ...own, acceptedKeys: 'full' },
-    operationId: 'renamePasskey',
     summary: 'Rename a passkey',
     description: 'Changes what you call it.',
     params: PasskeyPath,
@@ -119,9 +112,8 @@ export function passkeyRoutes(app: App, { passkeys, login, limiter }: Parts): vo
     handle: async ({ actor, params, body }) => PASSKEY.toJson(await enabled().rename(actor, params.id, body.name)),
   })
 
-  api.delete(`${path}/:id`, {
+  api.delete(`${path}/:id`, 'removePasskey', {
     config: confirmed,
-    operationId: 'removePasskey',
     summary: 'Remove a passkey',
     description: 'It can no longer be used to sign in. The last way to sign in cannot be taken away.',
     params: PasskeyPath,

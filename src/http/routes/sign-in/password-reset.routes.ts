@@ -9,7 +9,7 @@ import { answerError, wantsHtml } from '../../answers/errors.ts'
 import { described, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
 import { isForm } from '../../pipeline/input.ts'
-import { GivenPassword, NewPassword, ResetCode, Type } from '../../validation/schema.ts'
+import { GivenPassword, NewPassword, Type, tokenField } from '../../validation/schema.ts'
 import { invalidField } from '../../web/site/elements/fields.ts'
 import { linkMessage, messageOf, personalFieldMessage, personalMessage } from '../../web/site/messages.ts'
 import { type Pages, pageErrors } from '../../web/site/pages.ts'
@@ -17,6 +17,7 @@ import type { Texts } from '../../web/texts/texts.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { EmailBody, MessageView } from './sign-in.routes.ts'
 
+const ResetCode = tokenField('The code from the link in the mail.')
 /** The code is optional, because a missing code leads to a page, not to a validation error (spec 4.2). */
 const ResetPageQuery = Type.Object({ code: Type.Optional(ResetCode) })
 
@@ -58,9 +59,8 @@ type PasswordResetParts = {
 export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
   const { passwordReset, limiter, pages, frontendUrl } = parts
   const api = createApiRoutes(app, 'Password reset')
-  api.post('/forgot-password/', {
+  api.post('/forgot-password/', 'forgotPassword', {
     config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' } },
-    operationId: 'forgotPassword',
     summary: 'Request a password reset mail',
     description: 'The response is the same for every address, so that it does not reveal who has an account.',
     body: EmailBody,
@@ -71,11 +71,10 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
     },
   })
 
-  api.get('/reset-password/', {
+  api.get('/reset-password/', 'resetPasswordPage', {
     config: { access: 'public', writes: false },
     exposeHeadRoute: false,
     errorHandler: pageErrors(pages, wantsHtml, (texts, answer) => problemPage(pages, texts, messageOf(answer))),
-    operationId: 'resetPasswordPage',
     summary: 'Open the reset page',
     description: 'The target of the link in the reset mail: the built-in form or, if FRONTEND_URL is set, a redirect to your frontend.',
     page: true,
@@ -92,10 +91,9 @@ export function passwordResetRoutes(app: App, parts: PasswordResetParts): void {
     },
   })
 
-  api.post('/reset-password/', {
+  api.post('/reset-password/', 'resetPassword', {
     config: { access: 'public', writes: true, limits: { ip: 'reset:ip' } },
     errorHandler: pageErrors(pages, isForm, (texts, answer, request) => failedFormPage(pages, texts, answer, request)),
-    operationId: 'resetPassword',
     summary: 'Set a new password',
     description:
       'The code from the mail works once, within 30 minutes. All sessions of the account end; its API keys stay valid. The response to a form is a page.',

@@ -12,7 +12,7 @@ import type { Answer } from '../../answers/answers.ts'
 import { answerError, wantsHtml } from '../../answers/errors.ts'
 import { described, Empty, HtmlView } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { flag, Type, text } from '../../validation/schema.ts'
+import { flag, Type, text, timestamp } from '../../validation/schema.ts'
 import { CONNECT_PATH, EXISTING_PATH } from '../../web/account/providers.routes.ts'
 import type { Cookies } from '../../web/site/cookies.ts'
 import { HAND_OFF_QUERY, handOffPath, parseHandOff, productOrigin } from '../../web/site/hand-off.ts'
@@ -52,11 +52,7 @@ const IdentityView = Type.Object(
   {
     provider: ProviderName,
     email: text('The address that the provider named when it was connected. It may have changed since.', 'mia@gmail.com'),
-    connected_at: Type.String({
-      format: 'date-time',
-      examples: ['2026-01-31T09:30:00.000Z'],
-      description: 'When it was connected, in UTC.',
-    }),
+    connected_at: timestamp('When it was connected, in UTC.'),
   },
   { title: 'ConnectedProvider', description: 'An account of another provider that opens the account.' },
 )
@@ -102,11 +98,10 @@ export function providerRoutes(app: App, parts: Parts): void {
     return send()
   }
 
-  api.get('/login/with/:provider', {
+  api.get('/login/with/:provider', 'loginWithProvider', {
     config,
     exposeHeadRoute: false,
     errorHandler,
-    operationId: 'loginWithProvider',
     summary: 'Sign in with another provider',
     description:
       'For a browser. Leads to the provider, and from there back to this service, which signs in and leads on: to the account pages, or with ' +
@@ -129,11 +124,10 @@ export function providerRoutes(app: App, parts: Parts): void {
       }),
   })
 
-  api.get('/login/with/:provider/callback', {
+  api.get('/login/with/:provider/callback', 'providerCallback', {
     config,
     exposeHeadRoute: false,
     errorHandler,
-    operationId: 'providerCallback',
     summary: 'Return from another provider',
     description:
       'The redirect URI that you register at the provider. Works once, in the browser that began the sign-in. Signs in and leads on, asks for ' +
@@ -219,18 +213,16 @@ export function providerRoutes(app: App, parts: Parts): void {
 /** The providers that are connected to the account of the caller. */
 export function connectedProviderRoutes(app: App, providers: Providers): void {
   const api = createApiRoutes(app, 'Accounts')
-  api.get('/users/me/providers', {
+  api.get('/users/me/providers', 'listProviders', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'listProviders',
     summary: 'List your connected providers',
     description: 'The accounts of other providers that you can sign in with, the oldest first.',
     response: { 200: described(Type.Array(IdentityView), 'Your connected providers.') },
     handle: async ({ caller }) => (await providers.list(caller.user.id)).map(IDENTITY.toJson),
   })
 
-  api.delete('/users/me/providers/:provider', {
+  api.delete('/users/me/providers/:provider', 'disconnectProvider', {
     config: { access: 'user', acceptedKeys: 'none', writes: true, needsConfirmation: true },
-    operationId: 'disconnectProvider',
     summary: 'Disconnect a provider',
     description: 'You can no longer sign in with it. The last way to sign in cannot be taken away.',
     params: ProviderPath,

@@ -67,9 +67,8 @@ export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rul
   // For a session that was opened or confirmed lately.
   const confirmed = { access: 'user', acceptedKeys: 'none', writes: true, needsConfirmation: true, worksWithoutFactor: 'setup' } as const
 
-  api.post('/login/second-factor', {
+  api.post('/login/second-factor', 'loginSecondStep', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip' } },
-    operationId: 'loginSecondStep',
     summary: 'Complete a login',
     description: 'The second step of a login. Five wrong codes end the challenge.',
     body: SecondStepBody,
@@ -84,9 +83,8 @@ export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rul
       }),
   })
 
-  api.post('/users/me/confirm', {
+  api.post('/users/me/confirm', 'confirmSession', {
     config: { access: 'user', acceptedKeys: 'none', writes: true, worksWithoutFactor: true },
-    operationId: 'confirmSession',
     summary: 'Confirm that it is you',
     description: 'For ten minutes, this session may change how its account is opened. A code or a passkey also gives it its second factor.',
     body: ConfirmBody,
@@ -94,9 +92,8 @@ export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rul
     handle: ({ actor, body }) => login.confirm(actor, confirmationOf(body), limiter),
   })
 
-  api.get(path, {
+  api.get(path, 'getSecondFactor', {
     config: { access: 'user', acceptedKeys: 'read', writes: false, worksWithoutFactor: true },
-    operationId: 'getSecondFactor',
     summary: 'See your second factor',
     description: 'What your account has besides its password.',
     response: { 200: described(StatusView, 'What the account has.'), refuses: ['user_not_found'] },
@@ -107,18 +104,16 @@ export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rul
     },
   })
 
-  api.post(`${path}/totp`, {
+  api.post(`${path}/totp`, 'beginTotp', {
     config: confirmed,
-    operationId: 'beginTotp',
     summary: 'Set up codes from an app',
     description: 'Nothing changes until a code is confirmed. Another call replaces the secret.',
     response: { 201: described(TotpView, 'The secret for the app.'), refuses: ['second_factor_on', ...ASKED] },
     handle: async ({ actor }, reply) => reply.code(201).send(await secondFactor.begin(actor)),
   })
 
-  api.post(`${path}/totp/confirm`, {
+  api.post(`${path}/totp/confirm`, 'confirmTotp', {
     config: confirmed,
-    operationId: 'confirmTotp',
     summary: 'Turn codes from an app on',
     description: 'From then on, a login asks for a code. The response has ten recovery codes, which are never shown again.',
     body: CodeBody,
@@ -126,27 +121,24 @@ export function secondFactorRoutes(app: App, { login, secondFactor, limiter, rul
     handle: async ({ actor, body }) => ({ recovery_codes: [...(await secondFactor.confirm(actor, body.code))] }),
   })
 
-  api.delete(`${path}/totp`, {
+  api.delete(`${path}/totp`, 'removeTotp', {
     config: confirmed,
-    operationId: 'removeTotp',
     summary: 'Turn codes from an app off',
     description: 'The recovery codes go with them.',
     response: { 204: Empty, refuses: ['second_factor_off', ...ASKED] },
     handle: ({ actor }) => secondFactor.remove(actor),
   })
 
-  api.post(`${path}/recovery-codes`, {
+  api.post(`${path}/recovery-codes`, 'renewRecoveryCodes', {
     config: confirmed,
-    operationId: 'renewRecoveryCodes',
     summary: 'Get new recovery codes',
     description: 'The old ones stop working.',
     response: { 200: described(RecoveryCodesView, 'Ten new codes.'), refuses: ['second_factor_off', ...ASKED] },
     handle: async ({ actor }) => ({ recovery_codes: [...(await secondFactor.renewRecoveryCodes(actor))] }),
   })
 
-  api.delete('/users/:user_id/second-factor', {
+  api.delete('/users/:user_id/second-factor', 'resetSecondFactor', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'resetSecondFactor',
     summary: 'Reset the second factor of a user',
     description: 'Removes codes, recovery codes and passkeys, and ends all sessions of the user.',
     params: UserPath,

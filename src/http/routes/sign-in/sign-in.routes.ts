@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { Limiter } from '../../../domain/limits/rate-limits.service.ts'
+import type { TokenPair } from '../../../domain/sessions/sessions.service.ts'
 import type { HandOffs } from '../../../domain/sign-in/hand-off.service.ts'
 import type { Login, LoginResult } from '../../../domain/sign-in/login.service.ts'
 import type { Registration } from '../../../domain/sign-in/registration.service.ts'
@@ -7,19 +8,7 @@ import { ANSWERS } from '../../answers/answers.ts'
 import { wantsHtml } from '../../answers/errors.ts'
 import { described, Empty, refusals } from '../../answers/replies.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import {
-  ConfirmationCode,
-  Email,
-  FirstName,
-  GivenPassword,
-  LastName,
-  NewPassword,
-  RefreshToken,
-  TOKEN_EXAMPLE,
-  Type,
-  text,
-  VerificationCode,
-} from '../../validation/schema.ts'
+import { Email, FirstName, GivenPassword, LastName, NewPassword, TOKEN_EXAMPLE, Type, text, tokenField } from '../../validation/schema.ts'
 import { failedLinkPage, type Pages, pageErrors } from '../../web/site/pages.ts'
 import { createApiRoutes } from '../api-routes.ts'
 
@@ -28,10 +17,13 @@ const RegisterBody = Type.Object(
   { title: 'Registration', description: 'A new account.' },
 )
 const LoginBody = Type.Object({ email: Email, password: GivenPassword }, { title: 'Login', description: 'The credentials of an account.' })
-const RefreshBody = Type.Object({ refresh: RefreshToken }, { title: 'Refresh', description: 'A refresh token.' })
+const RefreshBody = Type.Object(
+  { refresh: tokenField('The `refresh` token from a login or a registration.') },
+  { title: 'Refresh', description: 'A refresh token.' },
+)
 export const EmailBody = Type.Object({ email: Email }, { title: 'EmailAddress', description: 'The address that a mail is sent to.' })
-const VerifyQuery = Type.Object({ code: VerificationCode })
-export const ConfirmQuery = Type.Object({ code: ConfirmationCode })
+const VerifyQuery = Type.Object({ code: tokenField('The code from the link in the verification mail.') })
+export const ConfirmQuery = Type.Object({ code: tokenField('The code from the link in the mail to the new address.') })
 
 const AccessToken = text('The access token: send it as `Authorization: Bearer …`. It is valid for 120 minutes.', TOKEN_EXAMPLE)
 
@@ -73,10 +65,10 @@ export function refusedLogin(...codes: readonly ('login_banned' | 'login_unverif
   return { 401: { ...refusals(...codes)[401], ...LoginRefusedView } }
 }
 
-export function sendSecondStep(
-  reply: FastifyReply,
-  { challenge, methods }: Extract<LoginResult<unknown>, { kind: 'second step' }>,
-): FastifyReply {
+/** The response to the first step of a login: the tokens, or what the second step needs. */
+export function answerFirstStep(reply: FastifyReply, result: LoginResult<TokenPair>): TokenPair | FastifyReply {
+  if (result.kind === 'session') return result.session
+  const { challenge, methods } = result
   const { status, headers, detail } = SECOND_STEP
   return reply.code(status).headers(headers).header('www-authenticate', 'Bearer').send({ detail, challenge, methods })
 }
@@ -85,9 +77,8 @@ type SignInParts = { readonly registration: Registration; readonly login: Login;
 
 export function accountRoutes(app: App, { registration, login, limiter }: SignInParts): void {
   const api = createApiRoutes(app, 'Accounts')
-  api.post('/register/', {
+  api.post('/register/', 'register', {
     config: { access: 'public', writes: true, limits: { ip: 'register:ip' } },
-    operationId: 'register',
     summary: 'Register',
     description:
       'Creates an account and mails a link that verifies its address. The tokens work on protected endpoints once the address is verified.',
@@ -100,9 +91,8 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     },
   })
 
-  api.post('/login/', {
+  api.post('/login/', 'login', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip', account: 'login:account' } },
-    operationId: 'login',
     summary: 'Log in',
     description:
       'Starts a session. It ends after 30 days, or when the user logs out. An account with a second factor gets 401 ' +
@@ -113,20 +103,12 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
       refuses: ['wrong_credentials', 'login_banned', 'login_unverified', 'second_step'],
       errors: refusedLogin('login_banned', 'login_unverified', 'second_step'),
     },
-    handle: async ({ origin, places, body: { email, password } }, reply) => {
-      const result = await limiter.settle(places, origin, () => login.api.byPassword(origin, email, password))
-      switch (result.kind) {
-        case 'session':
-          return result.session
-        case 'second step':
-          return sendSecondStep(reply, result)
-      }
-    },
+    handle: async ({ origin, places, body: { email, password } }, reply) =>
+      answerFirstStep(reply, await limiter.settle(places, origin, () => login.api.byPassword(origin, email, password))),
   })
 
-  api.post('/refresh/', {
+  api.post('/refresh/', 'refresh', {
     config: { access: 'public', writes: false, skipsDeadline: true, limits: { ip: 'refresh:ip' } },
-    operationId: 'refresh',
     summary: 'Get a new access token',
     description: 'The refresh token stays the same.',
     body: RefreshBody,
@@ -134,9 +116,8 @@ export function accountRoutes(app: App, { registration, login, limiter }: SignIn
     handle: async (request) => ({ token: await login.refresh(request.body.refresh) }),
   })
 
-  api.post('/logout/', {
+  api.post('/logout/', 'logout', {
     config: { access: 'user', acceptedKeys: 'full', writes: true, worksWithoutFactor: true },
-    operationId: 'logout',
     summary: 'Log out',
     description: 'Ends the session: its access tokens and its refresh token stop working. An API key has no session to end.',
     response: { 204: Empty, refuses: ['no_session'] },
@@ -149,13 +130,12 @@ const RESENT = 'Verification email sent if user exists and is not verified'
 
 export function verificationRoutes(app: App, registration: Registration, pages: Pages): void {
   const api = createApiRoutes(app, 'Accounts')
-  api.get('/verify/', {
+  api.get('/verify/', 'verify', {
     config: { access: 'public', writes: true },
     exposeHeadRoute: false,
     errorHandler: pageErrors(pages, wantsHtml, (texts, answer) =>
       failedLinkPage(pages, texts, answer, { ...texts.links.verification, helpPage: 'resend-verification' }),
     ),
-    operationId: 'verify',
     summary: 'Verify an address',
     description: 'The target of the link in the verification mail. The code works once, within 24 hours. Browsers get a page.',
     page: true,
@@ -172,9 +152,8 @@ export function verificationRoutes(app: App, registration: Registration, pages: 
     },
   })
 
-  api.post('/verify/resend/', {
+  api.post('/verify/resend/', 'resendVerification', {
     config: { access: 'public', writes: true, limits: { ip: 'mail:ip', account: 'mail:account' } },
-    operationId: 'resendVerification',
     summary: 'Request a new verification mail',
     description: 'The response is the same for every address, so that it does not reveal who has an account.',
     body: EmailBody,
@@ -198,9 +177,8 @@ type HandOffParts = { readonly handOffs: HandOffs; readonly limiter: Limiter }
 
 /** The product takes over somebody who has signed in on the account pages. Without these pages, the path answers 404. */
 export function handOffRoutes(app: App, { handOffs, limiter }: HandOffParts, { isDisabled }: { readonly isDisabled: boolean }): void {
-  createApiRoutes(app, 'Accounts').post('/login/exchange', {
+  createApiRoutes(app, 'Accounts').post('/login/exchange', 'exchangeCode', {
     config: { access: 'public', writes: true, limits: { ip: 'login:ip' }, isDisabled },
-    operationId: 'exchangeCode',
     summary: 'Exchange a code of the account pages',
     description:
       'Starts a session for the person who has signed in at `/account/sign-in?return_to=…&code_challenge=…&state=…`. The code works once, within ' +

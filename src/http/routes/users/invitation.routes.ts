@@ -3,7 +3,7 @@ import { INVITATION, type Invitation } from '../../../model/invitation.ts'
 import { described, Empty } from '../../answers/replies.ts'
 import { sendList } from '../../answers/serialize.ts'
 import type { App } from '../../pipeline/declarations.ts'
-import { defaulted, Email, FirstName, integer, LastName, type Static, Type, text } from '../../validation/schema.ts'
+import { defaulted, Email, FirstName, integer, LastName, type Static, Type, timestamp } from '../../validation/schema.ts'
 import { createApiRoutes } from '../api-routes.ts'
 import { PROFILE_FIELDS, RoleView } from './user.schemas.ts'
 
@@ -23,8 +23,8 @@ const InvitationView = Type.Object(
     id: InvitationId,
     ...PROFILE_FIELDS,
     role: RoleView,
-    created_at: text('When it was made, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' }),
-    expires_at: text('When its link ends, in UTC.', '2026-02-07T09:30:00.000Z', { format: 'date-time' }),
+    created_at: timestamp('When it was made, in UTC.'),
+    expires_at: timestamp('When its link ends, in UTC.', '2026-02-07T09:30:00.000Z'),
   },
   { title: 'Invitation', description: 'An invitation that was not accepted yet.' },
 )
@@ -36,9 +36,8 @@ export function invitationRoutes(app: App, invitations: Invitations, { isDisable
   const path = '/users/invitations'
   const writing = { access: 'admin', acceptedKeys: 'full', writes: true, isDisabled } as const
 
-  api.post(path, {
+  api.post(path, 'createInvitation', {
     config: writing,
-    operationId: 'createInvitation',
     summary: 'Invite somebody',
     description:
       'Mails a link that works once, within seven days. It opens a page where the invited person sets a password or creates a passkey: then the account exists, is ' +
@@ -52,18 +51,16 @@ export function invitationRoutes(app: App, invitations: Invitations, { isDisable
     },
   })
 
-  api.get(path, {
+  api.get(path, 'listInvitations', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false, isDisabled },
-    operationId: 'listInvitations',
     summary: 'List invitations',
     description: 'The open ones, the newest first.',
     response: { 200: described(Type.Array(InvitationView), 'The open invitations.') },
     handle: ({ actor }, reply) => sendList(reply, invitations.list(actor), invitationView),
   })
 
-  api.delete(`${path}/:id`, {
+  api.delete(`${path}/:id`, 'withdrawInvitation', {
     config: writing,
-    operationId: 'withdrawInvitation',
     summary: 'Withdraw an invitation',
     description: 'Its link stops working.',
     params: InvitationPath,
@@ -71,9 +68,8 @@ export function invitationRoutes(app: App, invitations: Invitations, { isDisable
     handle: ({ actor, params }) => invitations.withdraw(actor, params.id),
   })
 
-  api.post(`${path}/:id/resend`, {
+  api.post(`${path}/:id/resend`, 'resendInvitation', {
     config: writing,
-    operationId: 'resendInvitation',
     summary: 'Mail a new link',
     description: 'The new link works for seven days. The link before it stops working.',
     params: InvitationPath,

@@ -51,17 +51,15 @@ export const userDataView = USER_DATA.toJson satisfies (data: UserData) => Stati
 /** What the product keeps about accounts: for their owners, and for admins. */
 export function userDataRoutes(app: App, productData: ProductData): void {
   const own = createApiRoutes(app, 'Users')
-  own.get('/users/me/data', {
+  own.get('/users/me/data', 'getOwnData', {
     config: { access: 'user', acceptedKeys: 'read', writes: false },
-    operationId: 'getOwnData',
     summary: 'Get your own data',
     description: 'What the product keeps about your account.',
     response: { 200: described(UserDataView, 'Your data.') },
     handle: async (request) => userDataView(await productData.ofCaller(request)),
   })
-  own.patch('/users/me/data', {
+  own.patch('/users/me/data', 'editOwnData', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'editOwnData',
     summary: 'Change your own profile data',
     description: `A body with \`app\` is refused: only admins write it. ${LIMITS}`,
     body: PatchBody,
@@ -70,18 +68,16 @@ export function userDataRoutes(app: App, productData: ProductData): void {
   })
 
   const api = createApiRoutes(app, 'User administration')
-  api.get('/users/:user_id/data', {
+  api.get('/users/:user_id/data', 'getUserData', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'getUserData',
     summary: 'Get the data of a user',
     description: 'What the product keeps about the account.',
     params: UserPath,
     response: { 200: described(UserDataView, 'The data of the user.'), refuses: ['user_not_found'] },
     handle: async ({ params }) => userDataView(await productData.find(params.user_id)),
   })
-  api.patch('/users/:user_id/data', {
+  api.patch('/users/:user_id/data', 'editUserData', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'editUserData',
     summary: 'Change the data of a user',
     description: `Both objects, or one of them. ${LIMITS}`,
     params: UserPath,

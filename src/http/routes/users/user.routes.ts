@@ -63,9 +63,8 @@ export function userRoutes(
     return profileView(await (confirmsEmail ? users.editAndConfirm : users.edit)(actor, userId, changed))
   }
 
-  api.get('/users/me', {
+  api.get('/users/me', 'getOwnProfile', {
     config: { access: 'user', acceptedKeys: 'identify', writes: false, skipsDeadline: true, worksWithoutFactor: true },
-    operationId: 'getOwnProfile',
     summary: 'Get your own account',
     description: 'The account that the token or the API key belongs to.',
     querystring: OwnAccountQuery,
@@ -73,9 +72,8 @@ export function userRoutes(
     handle: async ({ caller, query }) => (query.details ? ownAccountView(await users.details(caller.user.id)) : profileView(caller.user)),
   })
 
-  api.put('/users/me', {
+  api.put('/users/me', 'editOwnAccount', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'editOwnAccount',
     summary: 'Edit your own account',
     description: EDIT_TEXT,
     body: EditBody,
@@ -83,9 +81,8 @@ export function userRoutes(
     handle: ({ actor, caller, body }) => edit(actor, caller.user.id, body),
   })
 
-  api.post('/users/me/password', {
+  api.post('/users/me/password', 'changeOwnPassword', {
     config: { access: 'user', acceptedKeys: 'full', writes: true },
-    operationId: 'changeOwnPassword',
     summary: 'Change your own password',
     description:
       'All other sessions of the account end; its API keys stay valid. A wrong current password counts like a failed login. An account without a password leaves `current_password` out, and its session has to be opened or confirmed within the last ten minutes.',
@@ -94,9 +91,8 @@ export function userRoutes(
     handle: ({ actor, body }) => ownAccount.changePassword(actor, { current: body.current_password, password: body.password }, limiter),
   })
 
-  api.put('/users/:user_id', {
+  api.put('/users/:user_id', 'editUser', {
     config: { access: 'self', acceptedKeys: 'full', writes: true },
-    operationId: 'editUser',
     summary: 'Edit an account',
     description: EDIT_TEXT,
     params: UserPath,
@@ -105,9 +101,8 @@ export function userRoutes(
     handle: ({ actor, params, body }) => edit(actor, params.user_id, body),
   })
 
-  api.post('/users/:user_id/password', {
+  api.post('/users/:user_id/password', 'changePassword', {
     config: { access: 'self', acceptedKeys: 'full', writes: true },
-    operationId: 'changePassword',
     summary: 'Change a password',
     description: 'All other sessions of the account end; its API keys stay valid.',
     params: UserPath,
@@ -121,11 +116,10 @@ const CHANGED = 'Email successfully changed'
 
 export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: Pages): void {
   const api = createApiRoutes(app, 'Users')
-  api.get('/confirm-email/', {
+  api.get('/confirm-email/', 'confirmEmail', {
     config: { access: 'public', writes: true },
     exposeHeadRoute: false,
     errorHandler: pageErrors(pages, wantsHtml, failedPage),
-    operationId: 'confirmEmail',
     summary: 'Confirm a new address',
     description:
       'The target of the link in the mail to a new address: the account has this address from now on. The code works once, within 24 hours. Browsers get a page.',
@@ -155,10 +149,9 @@ export function emailChangeRoutes(app: App, emailChanges: EmailChanges, pages: P
 
 export function selfDeletionRoutes(app: App, ownAccount: OwnAccount, limiter: Limiter): void {
   const api = createApiRoutes(app, 'Users')
-  api.delete('/users/me', {
+  api.delete('/users/me', 'deleteOwnAccount', {
     // Older versions did not limit the number of keys, so a user may own very many.
     config: { access: 'user', acceptedKeys: 'full', writes: true, deadlineMs: 25_000 },
-    operationId: 'deleteOwnAccount',
     summary: 'Delete your own account',
     description:
       'Deletes the account and its API keys permanently. It exists where SELF_DELETION is set. The last admin cannot leave. A wrong password counts like a failed login.',
@@ -171,9 +164,8 @@ export function selfDeletionRoutes(app: App, ownAccount: OwnAccount, limiter: Li
 /** Account management for admins. */
 export function userAdministrationRoutes(app: App, administration: UserAdministration, registration: Registration): void {
   const api = createApiRoutes(app, 'User administration')
-  api.get('/users/', {
+  api.get('/users/', 'listUsers', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'listUsers',
     summary: 'List all users, or show one',
     description: 'In order of id. With `user_id`, the response is that user instead of a list.',
     querystring: UserQuery,
@@ -184,9 +176,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     },
   })
 
-  api.post('/users/', {
+  api.post('/users/', 'createUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'createUser',
     summary: 'Create a user',
     description:
       'For a back end that manages accounts. No mail is sent. Without a password, nobody can log in until one is set by `POST /forgot-password/` and the link in its mail.',
@@ -199,9 +190,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     },
   })
 
-  api.get('/users/search', {
+  api.get('/users/search', 'searchUsers', {
     config: { access: 'admin', acceptedKeys: 'read', writes: false },
-    operationId: 'searchUsers',
     summary: 'Search for users',
     description: 'In order of id, a page at a time. `%` and `_` have no special meaning.',
     querystring: SearchQuery,
@@ -212,9 +202,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     },
   })
 
-  api.post('/users/:user_id/make-admin', {
+  api.post('/users/:user_id/make-admin', 'makeAdmin', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'makeAdmin',
     summary: 'Make a user an admin',
     description: 'The role applies to the very next request.',
     params: UserPath,
@@ -222,9 +211,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     handle: ({ actor, params }) => administration.makeAdmin(actor, params.user_id),
   })
 
-  api.post('/users/:user_id/revoke-admin', {
+  api.post('/users/:user_id/revoke-admin', 'revokeAdmin', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'revokeAdmin',
     summary: 'Revoke the admin role of a user',
     description: 'Takes effect with the next request. The last admin keeps the role. A user who is not an admin stays as they are.',
     params: UserPath,
@@ -232,9 +220,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     handle: ({ actor, params }) => administration.revokeAdmin(actor, params.user_id),
   })
 
-  api.post('/users/:user_id/verify', {
+  api.post('/users/:user_id/verify', 'verifyUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'verifyUser',
     summary: 'Mark the address of a user as verified',
     description: 'Logins, sessions and API keys of the user work from now on.',
     params: UserPath,
@@ -242,9 +229,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     handle: ({ actor, params }) => administration.verify(actor, params.user_id),
   })
 
-  api.post('/users/:user_id/ban', {
+  api.post('/users/:user_id/ban', 'banUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'banUser',
     summary: 'Ban a user',
     description: 'Takes effect with the next request: logins, sessions, API keys and password resets are refused.',
     params: UserPath,
@@ -252,9 +238,8 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     handle: ({ actor, params }) => administration.ban(actor, params.user_id),
   })
 
-  api.post('/users/:user_id/unban', {
+  api.post('/users/:user_id/unban', 'unbanUser', {
     config: { access: 'admin', acceptedKeys: 'full', writes: true },
-    operationId: 'unbanUser',
     summary: 'Unban a user',
     description: 'Sessions and API keys work again as before.',
     params: UserPath,
@@ -262,10 +247,9 @@ export function userAdministrationRoutes(app: App, administration: UserAdministr
     handle: ({ actor, params }) => administration.unban(actor, params.user_id),
   })
 
-  api.delete('/users/:user_id', {
+  api.delete('/users/:user_id', 'deleteUser', {
     // Older versions did not limit the number of keys, so a user may own very many.
     config: { access: 'admin', acceptedKeys: 'full', writes: true, deadlineMs: 25_000 },
-    operationId: 'deleteUser',
     summary: 'Delete a user',
     description: 'Deletes the account and its API keys permanently. The last admin cannot be deleted.',
     params: UserPath,

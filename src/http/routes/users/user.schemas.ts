@@ -13,6 +13,7 @@ import {
   type Static,
   Type,
   text,
+  timestamp,
 } from '../../validation/schema.ts'
 
 export const UserId = integer('The id of a user.', 7)
@@ -133,7 +134,7 @@ export const OwnAccountView = Type.Object(
     role: Type.Optional(STATE_FIELDS.role),
     banned: Type.Optional(STATE_FIELDS.banned),
     verified: Type.Optional(STATE_FIELDS.verified),
-    created_at: Type.Optional(text('When the account was created, in UTC.', '2026-01-31T09:30:00.000Z', { format: 'date-time' })),
+    created_at: Type.Optional(timestamp('When the account was created, in UTC.')),
     second_factor: Type.Optional(flag('Whether the user has codes of an app or a passkey.', false)),
     language: Type.Optional(Type.Enum([...ALL_LANGUAGES], { description: 'The language of pages and mails, if one is known.' })),
   },

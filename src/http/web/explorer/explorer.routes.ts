@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type Html, html, renderHtml } from '../../../shared/html.ts'
 import { described, Empty, HtmlView } from '../../answers/replies.ts'
-import { type DocumentOptions, describeApi, requireDocumentation } from '../../openapi/document.ts'
+import { type DocumentOptions, describeApi } from '../../openapi/document.ts'
 import type { App, Declared } from '../../pipeline/declarations.ts'
 import { createApiRoutes } from '../../routes/api-routes.ts'
 import { Type } from '../../validation/schema.ts'
@@ -107,9 +107,8 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
     const headers = explorerHeaders({ drawsOwnStyle, isIsolated })
     const pageAt = (root: './' | '../') => renderHtml(explorerPage(page, assets.icon, root))
     const pages = { './': pageAt('./'), '../': pageAt('../') }
-    api.get(url, {
+    api.get(url, operationId, {
       config: { access: 'public', writes: false, isStatic: true },
-      operationId,
       summary,
       description,
       response: { 200: described(HtmlView, 'The explorer.') },
@@ -117,7 +116,6 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
     })
   }
 
-  app.addHook('onReady', async () => requireDocumentation(routes))
   // Written for the first client that requests it: most services have none, and every start would pay for it.
   let written: { readonly asset: Asset; readonly etag: string } | undefined
   function writeDocument() {
@@ -129,9 +127,8 @@ export function explorerRoutes(app: App, { apiTitle, isIsolated }: ExplorerOptio
   app.addHook('onListen', async () => {
     written = undefined
   })
-  api.get('/openapi.json', {
+  api.get('/openapi.json', 'openApi', {
     config: { access: 'public', writes: false, isStatic: true },
-    operationId: 'openApi',
     summary: 'Get this description of the API',
     description: 'An OpenAPI 3.1 document, for tools that generate clients or documentation.',
     response: { 200: DocumentView, 304: Empty },

@@ -14,7 +14,7 @@ import {
   jsonObject,
   KEY_VIEW,
 } from '../../expect.ts'
-import { unknownId } from '../users/list.checks.ts'
+import { unknownId } from '../common.ts'
 
 const path = (userId: number, keyId?: string) => `/users/keys/by-user/${userId}${keyId === undefined ? '' : `/${keyId}`}`
 

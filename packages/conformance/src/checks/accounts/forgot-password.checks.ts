@@ -3,7 +3,7 @@ import type { Answer } from '../../client.ts'
 import type { Context } from '../../context.ts'
 import { expectEqual, expectInvalid, expectStatus, expectThat, jsonObject } from '../../expect.ts'
 import { decode, expectAlgorithm, expectLifetime } from '../../tokens.ts'
-import { brokenBodyChecks } from './register-validation.checks.ts'
+import { brokenBodyChecks } from '../common.ts'
 
 const RESET_SECONDS = 30 * 60
 // They differ from answer to answer.

@@ -1,7 +1,7 @@
 import { check, mailCheck, mailChoice } from '../../check.ts'
 import { expectEqual, expectFields, expectInvalid, expectNoSecrets, expectRefusal, expectStatus, jsonObject } from '../../expect.ts'
 import { decode, expectAlgorithm, expectLifetime } from '../../tokens.ts'
-import { brokenBodyChecks } from './register-validation.checks.ts'
+import { brokenBodyChecks } from '../common.ts'
 
 export const LOGIN_CHECKS = [
   mailCheck('login.status', '4.1', 'a login is answered with 200, token and refresh', async ({ logIn, shared }) => {

@@ -1,20 +1,10 @@
 import { check, choice, mailCheck, mailChoice } from '../../check.ts'
 import type { Context } from '../../context.ts'
 import { expectEqual, expectInvalid, expectRefusal, expectStatus, expectThat, jsonObject } from '../../expect.ts'
-import {
-  decode,
-  expectAlgorithm,
-  expectLifetime,
-  MALFORMED,
-  shapedText,
-  TOKEN_MAX_LENGTH,
-  unsecured,
-  withClaims,
-  withOtherSignature,
-} from '../../tokens.ts'
-import { brokenBodyChecks } from './register-validation.checks.ts'
+import { decode, expectAlgorithm, expectLifetime, unsecured, withClaims, withOtherSignature } from '../../tokens.ts'
+import { badTokenChecks, brokenBodyChecks } from '../common.ts'
 
-const renew = ({ call }: Context, refresh: unknown) => call('POST', '/refresh/', { json: { refresh } })
+const renew = ({ call }: Context, refresh: string | null) => call('POST', '/refresh/', { json: { refresh } })
 
 export const REFRESH_CHECKS = [
   mailCheck('refresh.status', '4.1', 'a refresh is answered with 200 and a token', async (context) => {
@@ -52,20 +42,7 @@ export const REFRESH_CHECKS = [
   mailCheck('refresh.reset-token', '4.1 rule 3', 'a reset token is no refresh token: 401', async (context) => {
     expectRefusal(await renew(context, await context.resetCode((await context.member()).email)), 401)
   }),
-  ...MALFORMED.map((token, index) =>
-    check(`refresh.malformed-${index + 1}`, '2.3 rule 2', `a token without JWT shape (${token}) is answered with 401`, async (context) => {
-      expectRefusal(await renew(context, token), 401)
-    }),
-  ),
-  check('refresh.empty', '2.3 rule 3', 'an empty token is rejected', async (context) => {
-    expectRefusal(await renew(context, ''), [401, 422])
-  }),
-  check('refresh.too-long', '2.3 rule 1', 'a token of 1025 characters is rejected', async (context) => {
-    expectRefusal(await renew(context, shapedText(TOKEN_MAX_LENGTH + 1)), [401, 422])
-  }),
-  check('refresh.forged', '2.3 rule 4', 'a token of 1024 characters with a wrong signature is answered with 401', async (context) => {
-    expectRefusal(await renew(context, shapedText(TOKEN_MAX_LENGTH)), 401)
-  }),
+  ...badTokenChecks('refresh', { noun: 'token', section: '2.3 rule 2', send: renew }),
   check('refresh.missing', '7', 'no token is answered with 422', async ({ call }) => {
     expectInvalid(await call('POST', '/refresh/', { json: {} }))
   }),

@@ -1,5 +1,6 @@
-import { type Check, check, choice } from '../../check.ts'
+import { check, choice } from '../../check.ts'
 import { expectEqual, expectInvalid, expectStatus } from '../../expect.ts'
+import { brokenBodyChecks } from '../common.ts'
 import { registration } from './register.checks.ts'
 
 /** Fields that make a registration invalid. */
@@ -24,28 +25,6 @@ const INVALID_ADDRESSES: readonly (readonly [name: string, title: string, addres
   ['email-with-spaces', 'an email with spaces inside', (marker) => `${marker} with spaces@example.com`],
   ['email-two-ats', 'an email with two @', (marker) => `${marker}@two@example.com`],
 ]
-
-/** Bodies that are no JSON object. */
-export const BROKEN_BODIES = {
-  'broken JSON': '{"email": ',
-  'an array': '[]',
-  'a text': '"text"',
-  'an empty body': '',
-} as const
-
-/** One check for each kind of broken body, for an endpoint that takes JSON. */
-export function brokenBodyChecks(area: string, method: string, path: string): Check[] {
-  return Object.entries(BROKEN_BODIES).map(([kind, body]) =>
-    check(
-      `${area}.${kind.replace(/^an? /, '').replace(' ', '-').toLowerCase()}-422`,
-      '7',
-      `${kind} is answered with 422`,
-      async ({ call }) => {
-        expectInvalid(await call(method, path, { raw: { body, type: 'application/json' } }))
-      },
-    ),
-  )
-}
 
 export const REGISTER_VALIDATION_CHECKS = [
   check('register.password-7', '8', 'a password of 7 characters is answered with 422', async (context) => {

@@ -1,7 +1,8 @@
 import { check, choice, mailCheck, mailChoice } from '../../check.ts'
 import type { Context } from '../../context.ts'
 import { expectEqual, expectInvalid, expectRefusal, expectStatus, expectThat, jsonObject } from '../../expect.ts'
-import { MALFORMED, shapedText, TOKEN_MAX_LENGTH, unsecured, withClaims, withOtherSignature } from '../../tokens.ts'
+import { unsecured, withClaims, withOtherSignature } from '../../tokens.ts'
+import { badTokenChecks } from '../common.ts'
 
 const verify = ({ call }: Context, code: string) => call('GET', '/verify/', { query: { code } })
 
@@ -34,20 +35,7 @@ export const VERIFY_CHECKS = [
   check('verify.missing', '4.1', 'no code is answered with 422', async ({ call }) => {
     expectInvalid(await call('GET', '/verify/'))
   }),
-  check('verify.empty', '2.3 rule 3', 'an empty code is rejected', async (context) => {
-    expectRefusal(await verify(context, ''), [401, 422])
-  }),
-  ...MALFORMED.map((token, index) =>
-    check(`verify.malformed-${index + 1}`, '4.1 rule 4', `a code without JWT shape (${token}) is answered with 401`, async (context) => {
-      expectRefusal(await verify(context, token), 401)
-    }),
-  ),
-  check('verify.too-long', '2.3 rule 1', 'a code of 1025 characters is rejected', async (context) => {
-    expectRefusal(await verify(context, shapedText(TOKEN_MAX_LENGTH + 1)), [401, 422])
-  }),
-  check('verify.forged', '2.3 rule 4', 'a code of 1024 characters with a wrong signature is answered with 401', async (context) => {
-    expectRefusal(await verify(context, shapedText(TOKEN_MAX_LENGTH)), 401)
-  }),
+  ...badTokenChecks('verify', { noun: 'code', section: '4.1 rule 4', send: verify }),
   check('verify.refresh-token', '4.1 rule 4', 'a refresh token verifies nobody: 401', async (context) => {
     const { email, refresh } = await context.register()
     expectRefusal(await verify(context, refresh), 401)

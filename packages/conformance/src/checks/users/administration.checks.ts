@@ -1,6 +1,6 @@
 import { type Check, check, choice, mailCheck, mailChoice } from '../../check.ts'
 import { expectEmpty, expectEqual, expectNoSuchPath, expectRefusal, expectRefused, expectStatus } from '../../expect.ts'
-import { unknownId } from './list.checks.ts'
+import { unknownId } from '../common.ts'
 
 const ACTIONS = { ban: 'ban', unban: 'unban', promote: 'make-admin' } as const
 

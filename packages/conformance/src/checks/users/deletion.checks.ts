@@ -1,6 +1,6 @@
 import { check, choice, mailCheck } from '../../check.ts'
 import { expectEmpty, expectEqual, expectNoSuchPath, expectRefusal, expectStatus } from '../../expect.ts'
-import { unknownId } from './list.checks.ts'
+import { unknownId } from '../common.ts'
 
 export const DELETION_CHECKS = [
   check('delete.status', '4.3', 'a deletion is answered with 204 without a body', async ({ register, idOf, call, operator }) => {

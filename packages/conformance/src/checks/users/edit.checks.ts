@@ -14,8 +14,7 @@ import {
   expectThat,
   jsonObject,
 } from '../../expect.ts'
-import { brokenBodyChecks } from '../accounts/register-validation.checks.ts'
-import { unknownId } from './list.checks.ts'
+import { brokenBodyChecks, unknownId } from '../common.ts'
 
 type Body = Readonly<Record<string, unknown>>
 

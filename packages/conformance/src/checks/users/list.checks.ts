@@ -10,9 +10,7 @@ import {
   jsonArray,
   jsonObject,
 } from '../../expect.ts'
-
-/** Well formed, and far beyond the ids of any installation that is checked. */
-export const unknownId = () => 2_000_000_000 + Math.floor(Math.random() * 100_000_000)
+import { unknownId } from '../common.ts'
 
 export const LIST_CHECKS = [
   check('list.status', '4.3', 'GET /users/ returns an array', async ({ shared }) => {

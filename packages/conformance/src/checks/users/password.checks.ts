@@ -1,7 +1,7 @@
 import { check, mailCheck, mailChoice } from '../../check.ts'
 import type { Context } from '../../context.ts'
 import { expectEmpty, expectInvalid, expectNoSuchPath, expectRefusal, expectStatus } from '../../expect.ts'
-import { unknownId } from './list.checks.ts'
+import { unknownId } from '../common.ts'
 
 async function setByAdmin(context: Context, json: unknown): ReturnType<Context['call']> {
   const { email } = await context.register()
