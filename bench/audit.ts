@@ -18,7 +18,7 @@ type Service = BenchProcess & { readonly url: string; readonly keyUrl: string; r
 type Measured = 'logins' | 'writes' | 'reads'
 
 /** Compares the service with its audit trail to the same service without. The two take turns. */
-export async function measureAudit(generator: LoadGenerator, folder: string, report: Report, rounds = 5, seconds = 3): Promise<Section> {
+export async function measureAudit(generator: LoadGenerator, folder: string, report: Report, rounds = 5, seconds = 2): Promise<Section> {
   const postgres = await startPostgres()
   const databases = {
     SQLite: { on: `sqlite:${join(folder, 'audited.db')}`, off: `sqlite:${join(folder, 'unaudited.db')}` },

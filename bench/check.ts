@@ -15,7 +15,7 @@ const PLANS = 'busy=3000000/m,1000000000/d'
 type Contender = { readonly service: BenchService; readonly headers: Readonly<Record<string, string>>; readonly rates: number[] }
 
 /** Compares GET /auth/check by a key with two limits to the same without any. The two take turns. */
-export async function measureCheck(generator: LoadGenerator, folder: string, report: Report, rounds = 9, seconds = 2): Promise<Section> {
+export async function measureCheck(generator: LoadGenerator, folder: string, report: Report, rounds = 9, seconds = 1): Promise<Section> {
   const postgres = await startPostgres()
   const databases = {
     SQLite: { on: `sqlite:${join(folder, 'limited.db')}`, off: `sqlite:${join(folder, 'unlimited.db')}` },

@@ -24,7 +24,7 @@ const SAMPLE_MS = 100
 type Measured = { readonly seconds: number; readonly processorSeconds: number; readonly peakMb: number }
 
 /** Imports users with the password hashes of another system into an empty database, and checks the counts. */
-export async function measureImport(folder: string, report: Report, users = 1_000_000): Promise<Section> {
+export async function measureImport(folder: string, report: Report, users = 500_000): Promise<Section> {
   const file = join(folder, 'import.jsonl')
   report(`import: writing a file with ${users} users`)
   await writeUsers(file, users)

@@ -6,7 +6,7 @@ import { FREQUENT_TERMS, personOf, RARE_TERMS, TERM_OF_EVERYONE } from './people
 const FIELDS = ['all', 'email', 'first_name', 'last_name'] as const
 const PAGES = [1, 1000]
 const MAX_SAMPLES = 40
-const MAX_TIME_MS = 5000
+const MAX_TIME_MS = 3000
 const WARM_UP = 2
 
 /** `address` is the whole address of one user, made of parts that many users share; `everyone` occurs in every address. */

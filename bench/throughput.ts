@@ -13,7 +13,7 @@ export async function measureThroughput(
   folder: string,
   report: Report,
   rounds = 9,
-  seconds = 2,
+  seconds = 1,
 ): Promise<Section> {
   const { all, stop } = await startContenders(folder)
   const names = Object.keys(all) as ContenderName[]

@@ -10,7 +10,7 @@ import type { LoadGenerator } from './load.ts'
 const CONNECTIONS = 100
 
 /** Measures GET /users/me with 1, 2, 4 and so on processes, up to one for each core. They take turns, on one database. */
-export async function measureWorkers(generator: LoadGenerator, folder: string, report: Report, rounds = 9, seconds = 2): Promise<Section> {
+export async function measureWorkers(generator: LoadGenerator, folder: string, report: Report, rounds = 9, seconds = 1): Promise<Section> {
   const cores = availableParallelism()
   const counts = Array.from({ length: Math.floor(Math.log2(cores)) + 1 }, (_, power) => 2 ** power)
   const postgres = await startPostgres()

@@ -1,6 +1,5 @@
 import { type Config, ConfigError, type Environment, loadConfig, withDotEnv } from '../config/load.ts'
 import { weakSettings } from '../config/posture.ts'
-import { within } from '../shared/within.ts'
 import { checkDatabase } from './database.checks.ts'
 import { checkBranding, checkDisk, checkModes } from './file.checks.ts'
 import { about, type Finding, inTime } from './finding.ts'
@@ -54,35 +53,4 @@ const PRODUCTION = about('production')
 /** Warns about settings that are too weak for a public address. */
 export function checkPosture(config: Config): readonly Finding[] {
   return weakSettings(config).flatMap(({ name, value, problem }) => PRODUCTION.warning(`${name} ${problem}`, `Set ${name} to ${value}.`))
-}
-
-type ServiceChecks = { readonly at: number; readonly findings: readonly Finding[] }
-
-// A page waits this long for the first checks; a mail server that does not answer takes longer.
-const WAIT_MS = 1500
-const KEPT_MS = 5 * 60_000
-
-/**
- * Runs the checks of `latchkey doctor` for the console: on demand, at most every five minutes, and without making a page wait. Returns the
- * last results; undefined while the first checks run.
- */
-export function createServiceChecks(run: () => Promise<readonly Finding[]>, now: () => number): () => Promise<ServiceChecks | undefined> {
-  let last: ServiceChecks | undefined
-  let running: Promise<void> | undefined
-
-  async function refresh(): Promise<void> {
-    try {
-      last = { at: now(), findings: await run() }
-    } catch {
-      // The next visit runs them again.
-    } finally {
-      running = undefined
-    }
-  }
-
-  return async () => {
-    if (last === undefined || now() - last.at > KEPT_MS) running ??= refresh()
-    if (last === undefined && running) await within(WAIT_MS, running, undefined)
-    return last
-  }
 }

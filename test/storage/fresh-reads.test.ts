@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test as plainTest, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { hashApiKey } from '../../src/security/api-key-secret.ts'
 import { statement } from '../../src/storage/database.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { findKeyOwner } from '../../src/storage/repositories/keys/key.repository.ts'
@@ -91,4 +92,27 @@ plainTest('PostgreSQL: look-ups that share one statement run after the last of t
     assert.equal(found?.user.banned, true, `round ${round}`)
     await elsewhere.run(UNBAN, mia.id)
   }
+})
+
+test('each look-up of a turn finds its own row, whatever characters its value has', async (t) => {
+  const testApp = await startApp(t)
+  const { db } = testApp
+  const mia = await member(testApp)
+  const ids = ['plain', '"', String.raw`\ `, '{a,b}', "'", 'null', '']
+  for (const [index, id] of ids.entries())
+    await db.transaction((tx) => insertSession(tx, { id, userId: mia.id, createdAt: index, expiresAt: 100 }))
+  const asked = [...ids, 'nobody'].map((id) => findSessionUser(db, id, mia.id, 0))
+  assert.deepEqual(
+    (await Promise.all(asked)).map((found) => found?.confirmedAt),
+    [0, 1, 2, 3, 4, 5, 6, undefined],
+  )
+})
+
+plainTest('PostgreSQL: a row that cannot be read fails its own look-up, not the others of the statement', async (t) => {
+  const testApp = await startApp(t, { database: 'postgres' })
+  const holders = [await keyHolder(testApp, await member(testApp)), await keyHolder(testApp, await member(testApp))]
+  const hashes = holders.map(({ key }) => hashApiKey(key))
+  await testApp.db.run(statement("update api_keys set scopes = 'no list' where key_hash = $1"), hashes[0] ?? '')
+  const [first, second] = await Promise.allSettled(hashes.map((keyHash) => findKeyOwner(testApp.db, keyHash)))
+  assert.deepEqual([first?.status, second?.status], ['rejected', 'fulfilled'])
 })
