@@ -12,6 +12,8 @@ import { startSkeleton } from '../../support/http/http-app.ts'
 async function listening(t: TestContext) {
   const origins: Origin[] = []
   const held = Promise.withResolvers<void>()
+  // A write that is still waiting would keep the process running until its deadline.
+  t.after(() => held.resolve())
   const app = startSkeleton(t, (routes) => {
     const schema = { response: { 200: Type.Unknown(), ...refusals(503) } }
     routes.post('/write', { config: { access: 'public', writes: true }, schema }, async ({ origin }) => {

@@ -17,6 +17,7 @@ import { createPublicUrl } from '../../../src/shared/addresses.ts'
 import { openDatabase } from '../../../src/storage/open.ts'
 import { type DatabaseKind, freshDatabase, migrateFresh, temporaryFolder } from '../databases/databases.ts'
 import { requireDeclaredErrors } from '../http/declared-errors.ts'
+import { stopAfter } from './cleanup.ts'
 import { createClock, type TestClock } from './clock.ts'
 import { countedActivity } from './counted-activity.ts'
 import { createMailbox } from './mailbox.ts'
@@ -120,7 +121,7 @@ async function openApp(t: TestContext, config: Config, parts: Parts & Parameters
   const served = createServices(config, { ...parts, observer: observation.observer, ...further.services })
   const publicUrl = createPublicUrl(config.baseUrl)
   const app = await buildApp(config, served, { db, secrets: secretsOf(config), now, observation, publicUrl, ...further.app })
-  t.after(async () => {
+  stopAfter(t, async () => {
     await app.close()
     await further.stop?.()
     await db.close()

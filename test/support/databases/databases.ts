@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { test as nodeTest, type TestContext } from 'node:test'
+import { after, test as nodeTest, type TestContext } from 'node:test'
 import postgres from 'postgres'
 import type { DatabaseTarget } from '../../../src/storage/database.ts'
 import { migrate } from '../../../src/storage/open.ts'
@@ -44,9 +44,9 @@ export async function emptyPostgres(t: TestContext, encoding = 'UTF8'): Promise<
 
 let migratedFile: string | undefined
 
-/** Migrates a fresh database. Those of PostgreSQL are copies of a migrated one, and those of SQLite of the first one of a test file. */
+/** Migrates a fresh database. Those of PostgreSQL are copies of a migrated one, and those of SQLite of the first one of this process. */
 export async function migrateFresh(target: DatabaseTarget): Promise<void> {
-  if (target.kind === 'postgres') return
+  if (target.kind === 'postgres' || existsSync(target.file)) return
   if (migratedFile === undefined) {
     await migrate(target)
     const copy = join(newFolder('template'), 'latchkey.db')
@@ -62,9 +62,12 @@ export function temporaryFolder(t: TestContext): string {
   return folder
 }
 
+/** A database, and a connection of its own to empty it. */
+type Lent = { readonly url: string; readonly sql: postgres.Sql }
+
 // Emptying a database is ten times as fast as creating one. Each is used by one test at a time and emptied before the next. Few rows are
 // deleted eight times as fast as their tables are truncated. The role of a replica checks no references.
-const idleDatabases: string[] = []
+const idleDatabases: Lent[] = []
 const EMPTY_ALL_TABLES = `
   set session_replication_role = replica;
   do $$ declare
@@ -82,13 +85,19 @@ const EMPTY_ALL_TABLES = `
 
 async function borrowPostgres(t: TestContext): Promise<string> {
   const idle = idleDatabases.pop()
-  if (idle !== undefined) await administer(idle, EMPTY_ALL_TABLES)
-  const url = idle ?? (await createPostgres('latchkey_template'))
+  if (idle !== undefined) await idle.sql.unsafe(EMPTY_ALL_TABLES).simple()
+  const lent = idle ?? connectedTo(await createPostgres('latchkey_template'))
   t.after(() => {
-    idleDatabases.push(url)
+    idleDatabases.push(lent)
   })
-  return url
+  return lent.url
 }
+
+function connectedTo(url: string): Lent {
+  return { url, sql: postgres(url, { max: 1, onnotice: () => undefined }) }
+}
+
+after(() => Promise.all(idleDatabases.map(({ sql }) => sql.end())))
 
 async function createPostgres(template: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`

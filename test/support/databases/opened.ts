@@ -1,20 +1,21 @@
 import type { TestContext } from 'node:test'
 import { type Database, type DatabaseTarget, statement, type Transaction } from '../../../src/storage/database.ts'
-import { migrate, openDatabase } from '../../../src/storage/open.ts'
+import { openDatabase } from '../../../src/storage/open.ts'
 import { insertUser } from '../../../src/storage/repositories/users/user.repository.ts'
-import { type ContractContext, freshDatabase } from './databases.ts'
+import { stopAfter } from '../app/cleanup.ts'
+import { type ContractContext, freshDatabase, migrateFresh } from './databases.ts'
 
 const COUNT = statement<{ count: number }>('select count(*) as count from users')
 
 export async function migrated(t: ContractContext): Promise<{ db: Database; target: DatabaseTarget }> {
   const target = await freshDatabase(t, t.database)
-  await migrate(target)
+  await migrateFresh(target)
   return { target, db: await open(t, target) }
 }
 
 export async function open(t: TestContext, target: DatabaseTarget): Promise<Database> {
   const db = await openDatabase(target)
-  t.after(() => db.close())
+  stopAfter(t, () => db.close())
   return db
 }
 

@@ -4,6 +4,7 @@ import type { Authentication } from '../../../src/domain/identity/authentication
 import { createHttpApp } from '../../../src/http/pipeline/create-app.ts'
 import type { App } from '../../../src/http/pipeline/declarations.ts'
 import { Refusal } from '../../../src/model/refusal.ts'
+import { stopAfter } from '../app/cleanup.ts'
 import { requireCodes } from './declared-errors.ts'
 
 export type SkeletonOptions = Partial<Parameters<typeof createHttpApp>[0]>
@@ -22,7 +23,7 @@ const NO_CALLERS: Authentication = {
 export function startSkeleton(t: TestContext, addRoutes: Parameters<typeof createHttpApp>[1], options: SkeletonOptions = {}): App {
   const usual = { authentication: NO_CALLERS, corsOrigins: '*', trustProxy: false, answerWithinMs: PATIENCE_MS } as const
   const app = createHttpApp({ logger: pino({ level: 'silent' }), ...usual, ...options }, addRoutes)
-  t.after(() => app.close())
+  stopAfter(t, () => app.close())
   requireCodes(t, app)
   return app
 }

@@ -4,9 +4,9 @@ import { Readable, Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { run } from '../../../src/cli/latchkey.ts'
 import type { Database } from '../../../src/storage/database.ts'
-import { migrate, openDatabase } from '../../../src/storage/open.ts'
+import { openDatabase } from '../../../src/storage/open.ts'
 import { TEST_SECRET } from '../app/start-app.ts'
-import { type DatabaseKind, freshDatabase, temporaryFolder } from '../databases/databases.ts'
+import { type DatabaseKind, freshDatabase, migrateFresh, temporaryFolder } from '../databases/databases.ts'
 import { type Finished, LATCHKEY, type ProcessOptions, runNode } from './processes.ts'
 
 export type CommandLine = Awaited<ReturnType<typeof commandLine>>
@@ -25,7 +25,7 @@ export async function commandLine(
       return isOwnProcess ? runNode(t, LATCHKEY, args, options) : runLatchkey(args, options)
     },
     async database(): Promise<Database> {
-      await migrate(target)
+      await migrateFresh(target)
       const db = await openDatabase(target)
       t.after(() => db.close())
       return db
