@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { LoginResult } from '../../../domain/sign-in/login.service.ts'
 import { Refusal } from '../../../model/refusal.ts'
 import { html } from '../../../shared/html.ts'
+import { answerError } from '../../answers/errors.ts'
 import { Type } from '../../validation/schema.ts'
 import { type Form, type FormFields, formOf } from '../site/elements/fields.ts'
 import { productOrigin } from '../site/hand-off.ts'
@@ -102,22 +103,25 @@ ${field('email', { hasFocus: true })}
 <button class="primary">${texts.buttons.signIn}</button>
 </form>
 <p class="ways"><a href="${root}${signInPath('account', values['next'])}">${texts.buttons.signInAnotherWay}</a></p>`,
-    async submit({ body: { code: token = '', next }, request: { origin, places }, texts }, reply) {
+    async submit({ body: { code: token = '', next }, request, texts }, reply) {
+      const { origin, places } = request
       try {
         return enter(reply, await pageLimiter.settle(places, origin, () => login.pages.byMail(origin, { token })), next)
       } catch (error) {
-        if (error instanceof Refusal && error.code === 'invalid_code') return deadLinkPage(site, texts, next)
-        throw error
+        if (!(error instanceof Refusal && error.code === 'code_refused')) throw error
+        const { status, headers } = answerError(error, request)
+        reply.headers(headers)
+        return deadLinkPage(site, texts, { next, status })
       }
     },
   })
 }
 
 /** Nothing in the form would make the link work. */
-function deadLinkPage({ root }: Site, { links, signIn }: Texts, next: string | undefined): Page {
+function deadLinkPage({ root }: Site, { links, signIn }: Texts, { next, status }: { next: string | undefined; status: number }): Page {
   const content = html`<p class="notice bad" role="alert">${links.invalid}</p>
 <p class="actions"><a class="button primary" href="${root}${withNext('account', '/sign-in/email', next)}">${signIn.sendAnotherMail}</a></p>`
-  return { title: links.invalidTitle, content, isLone: true, status: 401 }
+  return { title: links.invalidTitle, content, isLone: true, status }
 }
 
 /** The answer to the request for a mail, whether or not the address has an account. */

@@ -87,7 +87,8 @@ function mailNotice(root: string, counts: MailCounts, checks: Checks, now: numbe
 
 /** What the checks say about the mail server, while no mail is in trouble. */
 function serverNotice(checks: Checks): Html {
-  const finding = checks?.findings.find(({ check, verdict }) => check === 'smtp' && verdict !== 'ok')
+  const found = (sought: 'error' | 'warning') => checks?.findings.find(({ check, verdict }) => check === 'smtp' && verdict === sought)
+  const finding = found('error') ?? found('warning')
   const problem = finding && `${finding.message.charAt(0).toUpperCase()}${finding.message.slice(1)}.`
   if (finding?.verdict === 'error') return html`<p class="notice bad">${problem}</p>`
   const kind = finding ? ' warn' : checks === undefined ? '' : ' good'
