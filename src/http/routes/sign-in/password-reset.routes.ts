@@ -158,5 +158,5 @@ function formMessage(texts: Texts, answer: Answer): string {
   if (issue?.loc[1] === 'code') return issue.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
   const isOfField = issue !== undefined && Object.hasOwn(ResetForm.properties, String(issue.loc[1]))
   const message = isOfField ? personalFieldMessage(texts, issue, texts.links.reset.newPassword) : undefined
-  return message ?? linkMessage(texts, answer)
+  return message ?? (issue === undefined ? linkMessage(texts, answer) : texts.errors.other(messageOf(answer)))
 }

@@ -178,12 +178,19 @@ function endSessions(base: string, email: string, isOwn: boolean): Html {
 }
 
 function sessionsCard(sessions: readonly ListedSession[], own: string | undefined, { base, email, place, now, footer }: List): Html {
+  const revoke = (id: string) =>
+    askedForm({
+      action: `${base}/sessions/${id}/revoke${place}`,
+      verb: 'Revoke',
+      isSmall: true,
+      question: html`End this session of <strong>${email}</strong>? They have to sign in again there. This cannot be undone.`,
+    })
   return tableCard({
     title: 'Sessions',
     heads: CONSOLE_TEXTS.sessions.heads,
     rows: sessions.map((session) => [
       ...sessionCells(CONSOLE_TEXTS, session, now, ''),
-      html`<div class="actions">${session.id === own ? badge('', 'This session') : ''}${actionForm(`${base}/sessions/${session.id}/revoke${place}`, 'Revoke', 'small')}</div>`,
+      html`<div class="actions">${session.id === own ? badge('', 'This session') : ''}${revoke(session.id)}</div>`,
     ]),
     actions: 'Actions',
     header:
