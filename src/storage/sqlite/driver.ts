@@ -22,8 +22,6 @@ const DEADLINE_MS = 2000
  */
 export async function openSqlite(file: string): Promise<Database> {
   const writer = await connect(file)
-  // Each write has a savepoint, for which SQLite keeps the pages that it changes: more than 15 in a file, unless told otherwise.
-  writer.exec('pragma temp_store = memory')
   const reader = await connect(file)
   reader.exec('pragma query_only = on')
   const read = queries(reader)
@@ -63,8 +61,6 @@ export async function openSqlite(file: string): Promise<Database> {
     lists,
     run: (statement, ...values) => writes.add(() => write.run(statement, ...values)),
     async transaction(work, { signal, onCommit, finalStatements, isLong } = {}) {
-      // From here on in files again: the pages of a batch of an import would need too much memory.
-      if (isLong) guarded(() => writer.exec('pragma temp_store = file'))
       const result = await writes.add(
         async () => {
           const value = await work(tx)
