@@ -154,6 +154,7 @@ function problemPage(pages: Pages, texts: Texts, message: string): Html {
 
 /** The message of the first issue. It names the field as the form does. */
 function formMessage(texts: Texts, answer: Answer): string {
+  if (answer === ANSWERS.token_invalid || answer === ANSWERS.token_expired) return messageOf(answer)
   const issue = typeof answer.detail === 'string' ? undefined : answer.detail[0]
   if (issue?.loc[1] === 'code') return issue.type === 'missing' ? CODE_REQUIRED : messageOf(ANSWERS.token_invalid)
   const isOfField = issue !== undefined && Object.hasOwn(ResetForm.properties, String(issue.loc[1]))

@@ -199,8 +199,8 @@ test('401, 404, 422: a form gets a page with the same status as JSON', async (t)
   const used = service.services.tokens.forMail('reset', mia.id, 99)
   const gone = service.services.tokens.forMail('reset', 4711, 1)
   const cases: [Record<string, string>, number, string][] = [
-    [{ code: used, new_password: NEW_PASSWORD }, 401, 'This link was used before'],
-    [{ code: 'x', new_password: NEW_PASSWORD }, 401, 'This link was used before'],
+    [{ code: used, new_password: NEW_PASSWORD }, 401, 'That token is Invalid'],
+    [{ code: 'x', new_password: NEW_PASSWORD }, 401, 'That token is Invalid'],
     [{ code: gone, new_password: NEW_PASSWORD }, 404, 'The account of this link no longer exists'],
     [{ code, new_password: 'short' }, 422, 'The new password should have at least 8 characters'],
     [{ new_password: NEW_PASSWORD }, 422, 'Reset code is required'],
@@ -211,6 +211,9 @@ test('401, 404, 422: a form gets a page with the same status as JSON', async (t)
     assert.match(response.headers['content-type'] ?? '', /^text\/html/)
     assert.ok(response.body.includes(text), `${status} says ${text}`)
   }
+  const german = postForm('/reset-password/', { code: used, new_password: NEW_PASSWORD })
+  const shown = await service.app.inject({ ...german, headers: { ...german.headers, 'accept-language': 'de' } })
+  assert.ok(shown.body.includes('That token is Invalid'), 'in every language')
 })
 
 test('422: a form of 65,535 separators allocates little memory', async (t) => {
