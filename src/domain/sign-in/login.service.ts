@@ -182,6 +182,17 @@ export function createLogin(parts: Parts): Login {
       return result
     }
 
+    async function byTakenAddress(
+      origin: Origin,
+      identity: ProvenIdentity,
+      account: { readonly id: number; readonly email: string },
+    ): Promise<ProviderResult<Session>> {
+      // Another request of the same person may have created the account since the identity was looked up.
+      const userId = await findIdentityOwner(reads, identity.issuer, identity.subject)
+      if (userId !== undefined) return byKnownIdentity(origin, identity, userId)
+      return { kind: 'account exists', userId: account.id, email: account.email }
+    }
+
     async function byUnknownIdentity(origin: Origin, identity: ProvenIdentity): Promise<ProviderResult<Session>> {
       const person = { ...personOf(identity), language: languageOf(origin, languages) }
       const { provider, email, isEmailVerified } = person
@@ -191,7 +202,7 @@ export function createLogin(parts: Parts): Login {
       // An account that nobody has verified belongs to the owner of the address. Whoever only claims it must not learn more of an account
       // than that it exists.
       if (account !== undefined && (account.verified || account.banned || !isEmailVerified))
-        return { kind: 'account exists', userId: account.id, email: account.email }
+        return byTakenAddress(origin, identity, account)
       const opened = await changes.withoutCaller(origin, async (tx) => {
         const user = await (account === undefined ? addAccountOf(tx, person, now()) : takeOver(tx, account, person, now()))
         return user.verified
