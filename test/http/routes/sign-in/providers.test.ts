@@ -514,6 +514,25 @@ test('two sign-ins of one new identity at the same time make one account', async
   assert.deepEqual([(await users(service)).length, (await service.db.all(IDENTITIES)).length], [1, 1])
 })
 
+test('a sign-in opens the account that another sign-in of the same person has created since it looked for the identity', async (t) => {
+  const service = await start(t)
+  const person = somebody()
+  const [browser, other] = [createBrowser(service), createBrowser(service)]
+  const backs = await Promise.all([browser, other].map(async (one) => service.provider.authorize(leadsTo(await one.open(START)), person)))
+  const { first } = service.db
+  let isFirst = true
+  service.db.first = async (read, ...values) => {
+    const found = await first(read, ...values)
+    if (isFirst && read.sql.includes('from identities')) {
+      isFirst = false
+      await other.open(backs[1] ?? '')
+    }
+    return found
+  }
+  assert.equal(leadsTo(await browser.open(backs[0] ?? '')), '/account/')
+  assert.deepEqual([isFirst, (await users(service)).length], [false, 1])
+})
+
 test('connecting under /account/security: the identity of another account is refused, and the last way in stays', async (t) => {
   const service = await start(t)
   const [browser, person] = [createBrowser(service), somebody()]
