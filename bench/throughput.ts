@@ -34,7 +34,7 @@ export async function measureThroughput(
   const ratesOf = (name: ContenderName) => samples[name]?.perSecond ?? []
   const rate = (name: ContenderName) => median(ratesOf(name))
   const price = (name: ContenderName) => median(samples[name]?.processorUs ?? [])
-  const how = `Requests a second with ${CONNECTIONS} connections from ${generator.name}: the median of ${rounds} rounds of ${seconds} s, in which all servers take turns. A ratio is the median of the ratios of the rounds; half of them lie in the range beside it. Every request reads its user from the database. On SQLite, requests do not share reads, which costs about a tenth (decision 6).`
+  const how = `Requests a second with ${CONNECTIONS} connections from ${generator.name}: the median of ${rounds} rounds of ${seconds} s, in which all servers take turns. A ratio is the median of the ratios of the rounds; half of them lie in the range beside it. Every request reads its user from the database.`
   return { title: 'Requests', how, figures: [...shares(ratesOf), ...rates(names, rate, price)] }
 }
 
@@ -53,7 +53,6 @@ function shares(ratesOf: (name: ContenderName) => readonly number[]): Figure[] {
     atLeast,
   })
   return [
-    // Each request reads SQLite itself. Sharing a read was a tenth faster, but let requests pass after a ban (decision 6).
     share('GET /users/me by JWT, SQLite, relative to bare Fastify', 'sqliteToken', 'bare', 0.52),
     share('GET /users/me by API key, SQLite, relative to bare Fastify', 'sqliteKey', 'bare', 0.48),
     share('GET /users/me by JWT, PostgreSQL, relative to bare Fastify', 'postgresToken', 'bare', 0.62),

@@ -3,7 +3,7 @@ import type { Database, PostgresTarget, Reads } from '../database.ts'
 import { type Client, type Connections, parseAddress } from './connections.ts'
 import { isDoubtful, isLost, isOutage, isUnreached, isWrongServer } from './errors.ts'
 import { createOutageWatch, createPool, type HostPreference, type OutageObserver, type OutageWatch, type Pool } from './pool.ts'
-import { type AskOn, answered, asked, createGathering, demandingPrimary, PREPARED, queries } from './queries.ts'
+import { type AskOn, answered, asked, createLookUps, demandingPrimary, PREPARED, queries } from './queries.ts'
 import { openReplica, type PrimaryPosition } from './replica.ts'
 import { createTransactions } from './transactions.ts'
 import type { PostgresAddress } from './url.ts'
@@ -28,10 +28,10 @@ export function openPostgres({ url, replicaUrl }: Omit<PostgresTarget, 'kind'>, 
   const ask: AskOn = (client, statement, values) =>
     asked(client, statement.isRead ? { ...statement, sql: readSql(statement.sql) } : statement, values)
   const single = queries((statement, values) => trying(statement.isRead ? reads : writes, (client) => ask(client, statement, values)))
-  const gather = createGathering((sql, values) => trying(reads, (client) => client.unsafe(readSql(sql), values, PREPARED).values()))
+  const lookUp = createLookUps((sql, values) => trying(reads, (client) => client.unsafe(readSql(sql), values, PREPARED).values()))
 
   const primary: Reads = {
-    first: (statement, ...values) => (statement.hot ? gather(statement.hot, values) : single.first(statement, ...values)),
+    first: (statement, ...values) => (statement.hot ? lookUp(statement, statement.hot, values) : single.first(statement, ...values)),
     all: single.all,
   }
 

@@ -83,6 +83,15 @@ export async function begin(connection: DatabaseSync, deadline: number): Promise
   await whenNotBusy(async () => guarded(() => connection.exec('begin immediate')), deadline)
 }
 
+/** A failed commit may have ended the transaction already. If the rollback fails too, the next transaction cannot begin. */
+export function rollBack(connection: DatabaseSync): void {
+  try {
+    if (connection.isTransaction) connection.exec('rollback')
+  } catch {
+    // What has failed was refused already.
+  }
+}
+
 export function deadlineIn(ms: number): number {
   return performance.now() + ms
 }

@@ -9,7 +9,8 @@ import {
   type Transaction,
   type Value,
 } from '../database.ts'
-import { connect, guarded, translate, watchFiles } from './connection.ts'
+import { createGathering, type LookUp } from '../gathering.ts'
+import { connect, guarded, rollBack, translate, watchFiles } from './connection.ts'
 import { createReaderThread } from './reader.ts'
 import { createWriteQueue } from './writes.ts'
 
@@ -18,7 +19,7 @@ const DEADLINE_MS = 2000
 
 /**
  * One connection for writes, used by one transaction at a time; one for reads, which never waits for the first; and a thread for long reads.
- * Every read is its own transaction, so that it sees whatever any process committed before it.
+ * Every read begins after it was requested, so that it sees whatever any process committed before it.
  */
 export async function openSqlite(file: string): Promise<Database> {
   const writer = await connect(file)
@@ -28,9 +29,10 @@ export async function openSqlite(file: string): Promise<Database> {
   const write = queries(writer)
   // The write lock of SQLite covers every row, so there is nothing left to lock.
   const tx: Transaction = { ...write, lock: async () => undefined }
+  const { lookUp, answerAll } = createGathering(answering(reader))
   const thread = createReaderThread(file, DEADLINE_MS)
   const checkFiles = watchFiles(file, () => emptyLog(writer))
-  const writes = createWriteQueue({ connection: writer, deadlineMs: DEADLINE_MS, requireFiles })
+  const writes = createWriteQueue({ connection: writer, deadlineMs: DEADLINE_MS, requireFiles, beforeBatch: answerAll })
 
   /** SQLite itself removes the log when the database is closed; a closed database is reported as closed. */
   function requireFiles(): void {
@@ -47,6 +49,7 @@ export async function openSqlite(file: string): Promise<Database> {
 
   const lists: Reads = {
     first(statement, ...values) {
+      if (statement.hot) return lookUp(statement, statement.hot, values)
       if (statement.isLong) return readLong(statement, values).then(([row]) => row)
       return statement.isRead ? read.first(statement, ...values) : writes.add(() => write.first(statement, ...values))
     },
@@ -76,6 +79,7 @@ export async function openSqlite(file: string): Promise<Database> {
     async close() {
       await thread.close()
       await writes.idle()
+      answerAll()
       for (const connection of [reader, writer]) if (connection.isOpen) connection.close()
     },
   }
@@ -92,9 +96,11 @@ function emptyLog(writer: DatabaseSync): boolean {
 }
 
 type Prepared = { readonly statement: StatementSync; readonly columns: readonly string[] }
+type Find = (declared: Statement<unknown>) => Prepared
 
-function queries(connection: DatabaseSync): Queries {
-  /** By the numbers of the statements. Each is prepared when it is first used: most of them never are. */
+/** Statements are prepared when they are first used: most of them never are. */
+function preparing(connection: DatabaseSync): Find {
+  /** By the numbers of the statements. */
   const prepared: Prepared[] = []
 
   function prepare({ sqliteSql }: Statement<unknown>): Prepared {
@@ -104,11 +110,41 @@ function queries(connection: DatabaseSync): Queries {
     return { statement, columns: statement.columns().map(({ name }) => name) }
   }
 
-  function find(declared: Statement<unknown>): Prepared {
+  return (declared) => {
     const found = prepared[declared.index] ?? prepare(declared)
     prepared[declared.index] = found
     return found
   }
+}
+
+/** Answers look-ups in one transaction: to begin and end one takes as long as a look-up. */
+function answering(connection: DatabaseSync): (lookUps: readonly LookUp[]) => void {
+  const find = preparing(connection)
+  const begin = connection.prepare('begin')
+  const commit = connection.prepare('commit')
+
+  function answer({ statement, values, settle, reject }: LookUp): void {
+    try {
+      settle(find(statement).statement.get(...bindable(values)) as unknown[] | undefined)
+    } catch (error) {
+      reject(translate(error))
+    }
+  }
+
+  return (lookUps) => {
+    try {
+      begin.run()
+      for (const lookUp of lookUps) answer(lookUp)
+      commit.run()
+    } catch (error) {
+      for (const { reject } of lookUps) reject(translate(error))
+      rollBack(connection)
+    }
+  }
+}
+
+function queries(connection: DatabaseSync): Queries {
+  const find = preparing(connection)
 
   return {
     // A row has the shape that the type of the statement declares; the tests of each repository check that.

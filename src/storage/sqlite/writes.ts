@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Abandoned, Refusal } from '../../model/refusal.ts'
-import { begin, deadlineIn, guarded, isBusy } from './connection.ts'
+import { begin, deadlineIn, guarded, isBusy, rollBack } from './connection.ts'
 
 export type WriteQueue = ReturnType<typeof createWriteQueue>
 
@@ -13,6 +13,8 @@ export type WriteQueueParts = {
   readonly batchMs?: number
   /** Throws if a restart would open other files than the ones that are being written to. */
   readonly requireFiles: () => void
+  /** Called before each batch, which occupies the thread: reads that wait are answered first. */
+  readonly beforeBatch?: () => void
 }
 
 type Write = {
@@ -32,7 +34,13 @@ const MAX_TURNS = 50
  * savepoint, so that one that fails is rolled back alone. No promise settles before the commit, not even that of a write that was refused
  * because of another write in the batch; if the commit fails, all of them are rejected.
  */
-export function createWriteQueue({ connection, deadlineMs, batchMs = BATCH_MS, requireFiles }: WriteQueueParts) {
+export function createWriteQueue({
+  connection,
+  deadlineMs,
+  batchMs = BATCH_MS,
+  requireFiles,
+  beforeBatch = () => undefined,
+}: WriteQueueParts) {
   const savepoint = connection.prepare('savepoint one')
   const release = connection.prepare('release one')
   const undo = connection.prepare('rollback to one')
@@ -80,6 +88,7 @@ export function createWriteQueue({ connection, deadlineMs, batchMs = BATCH_MS, r
   async function writeBatch(): Promise<void> {
     const batch: Write[] = []
     const settlements: (() => void)[] = []
+    beforeBatch()
     const endsAt = deadlineIn(batchMs)
     try {
       for (let next = waiting.shift(); next !== undefined; next = performance.now() < endsAt ? waiting.shift() : undefined) {
@@ -137,15 +146,6 @@ function requireClient({ signal }: Write): void {
 
 function refuse(writes: readonly Write[], error: unknown): void {
   for (const { reject } of writes) reject(error)
-}
-
-/** A failed commit may have ended the transaction already. If the rollback fails too, the next batch cannot begin. */
-function rollBack(connection: DatabaseSync): void {
-  try {
-    if (connection.isTransaction) connection.exec('rollback')
-  } catch {
-    // The writes have been refused already.
-  }
 }
 
 /**
