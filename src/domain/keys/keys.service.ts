@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { ApiKey, ApiKeyChanges, KeyAccess } from '../../model/api-key.ts'
 import type { Actor, Operator } from '../../model/caller.ts'
 import { Refusal } from '../../model/refusal.ts'
 import { generateApiKey, hashApiKey } from '../../security/api-key-secret.ts'
+import { createId } from '../../shared/ids.ts'
 import {
   type ApiKeyPage,
   countApiKeys,
@@ -69,7 +69,8 @@ export function createApiKeys({ reads, changes, now, keyPrefix, keyScopes }: Par
       requireFuture(expiresAt)
       if (!areKnownScopes(scopes, keyScopes)) throw new Refusal('unknown_scope')
       const { secret, hash, prefix } = createSecret(keyPrefix)
-      const key: ApiKey = { id: randomUUID(), name, createdAt: now(), isActive: true, scopes, access, expiresAt, limit, prefix }
+      const createdAt = now()
+      const key: ApiKey = { id: createId(createdAt), name, createdAt, isActive: true, scopes, access, expiresAt, limit, prefix }
       await changes.toAccount(by, { userId, allowed: 'owner' }, async (tx) => {
         if ((await countApiKeys(tx, userId)) >= MAX_KEYS) throw new Refusal('too_many_keys')
         await insertApiKey(tx, userId, key, hash)

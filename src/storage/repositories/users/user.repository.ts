@@ -23,10 +23,10 @@ export const NO_FACTORS = { totp: false, passkeys: 0 } as const
 const MAX_FIRST_VERSION = 2 ** 30
 
 const INSERT = statement<{ id: number }>(`${insertInto(NEW_ROW)} on conflict (email_key) do nothing returning id`)
-// SQLite has a single writer and needs no lock.
+// SQLite has a single writer and needs no lock, so it looks nothing up.
 const LOCK_ACCOUNTS = statement({
   postgres: 'select id from users where id in ($1, $2) order by id for no key update',
-  sqlite: 'select id from users where id in ($1, $2)',
+  sqlite: 'select 1 where $1 is null and $2 is null',
 })
 // A new address invalidates tokens that were mailed to the old one. A new password invalidates reset tokens.
 const UPDATE = statement(

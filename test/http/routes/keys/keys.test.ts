@@ -44,7 +44,7 @@ test('200: the response to a creation contains the key, which works and is store
     is_active: true,
     scopes: ['read', 'write'],
   })
-  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   assert.ok(isWellFormedApiKey(key))
 
   const me = await app.inject({ url: '/users/keys', headers: { 'x-api-key': key } })
