@@ -10,6 +10,55 @@ const SALT = 'c2FsdHNhbHRzYWx0c2FsdA'
 const KEY = 'a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5'
 const argon2 = (memoryKiB: number) => `$argon2id$v=19$m=${memoryKiB},t=1,p=1$${SALT}$${KEY}`
 
+test('the hashes of most users are accepted, wherever they are in the file: in a dry run and in an import', async (t) => {
+  const line = await commandLine(t)
+  const surplus = 3
+  const costs = Array.from({ length: MAX_FOREIGN_KINDS + surplus }, (_, n) => n + 8)
+  // Two users have each of the last three costs, and one user each of the others.
+  const users = [...costs, ...costs.slice(-surplus)].map((cost, n) => ({ email: `user-${n}@example.com`, password_hash: argon2(cost) }))
+  const rejected = new Set(costs.slice(-2 * surplus, -surplus).map(argon2))
+  const counts = `read ${users.length} = created ${users.length - surplus} + updated 0 + skipped 0 + rejected ${surplus}\n`
+  const again = `read ${users.length} = created 0 + updated 0 + skipped ${users.length - surplus} + rejected ${surplus}\n`
+  for (const [order, args, stdout] of [
+    [users, ['--dry-run'], `dry run: nothing was imported\n${counts}`],
+    [users.toReversed(), ['--dry-run'], `dry run: nothing was imported\n${counts}`],
+    [users, [], counts],
+    [users.toReversed(), [], again],
+  ] as const) {
+    const file = join(temporaryFolder(t), 'users.jsonl')
+    writeFileSync(file, order.map((user) => `${JSON.stringify(user)}\n`).join(''))
+    const run = await line.run(['user', 'import', file, '--from', 'latchkey', ...args])
+    const lines = order.flatMap(({ password_hash }, n) => (rejected.has(password_hash) ? [`line ${n + 1}`] : []))
+    assert.deepEqual([run.code, run.stdout, run.stderr.match(/line \d+/g)], [1, stdout, lines])
+  }
+})
+
+test('hashes that would make every login slow are rejected by what they cost on this machine: in a dry run and in an import', async (t) => {
+  const line = await commandLine(t, { isOwnProcess: true })
+  const file = join(temporaryFolder(t), 'users.jsonl')
+  // bcrypt 14 takes about a second.
+  const users = [
+    { email: 'usual@example.com', password_hash: `$2b$08$${'X'.repeat(53)}` },
+    { email: 'dear@example.com', password_hash: `$2b$14$${'X'.repeat(53)}` },
+    { email: 'also-usual@example.com', password_hash: argon2(1024) },
+  ]
+  writeFileSync(file, users.map((user) => `${JSON.stringify(user)}\n`).join(''))
+  const importing = (...args: string[]) => line.run(['user', 'import', file, '--from', 'latchkey', ...args])
+  const reason =
+    /^latchkey: line 2: password_hash: bcrypt 14 takes \d+ ms on this machine, and each login would cost \d+ ms of one core; at most 500 ms are accepted; --without-passwords imports the user for a reset by mail\n$/
+  const counts = 'read 3 = created 2 + updated 0 + skipped 0 + rejected 1\n'
+  const rehearsed = await importing('--dry-run')
+  assert.deepEqual([rehearsed.code, rehearsed.stdout], [1, `dry run: nothing was imported\n${counts}`])
+  assert.match(rehearsed.stderr, reason)
+  const first = await importing()
+  assert.deepEqual([first.code, first.stdout], [1, counts])
+  assert.match(first.stderr, reason)
+  const second = await importing('--without-passwords')
+  const expected = { code: 0, signal: null, stdout: 'read 3 = created 1 + updated 0 + skipped 2 + rejected 0\n', stderr: '' }
+  assert.deepEqual(second, expected)
+  assert.deepEqual((await listForeignKinds(await line.database(), 1000)).sort(), ['argon2id 1024 1 1/1', 'bcrypt/256'])
+})
+
 test('hashes of so many different costs that every login would be slow are rejected: in a dry run, in an import and in a second one', async (t) => {
   const line = await commandLine(t, { isOwnProcess: true })
   const file = join(temporaryFolder(t), 'users.jsonl')

@@ -5,11 +5,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { until } from '../app/eventually.ts'
+import { until } from '../support/app/eventually.ts'
 
 const DEADLINE_MS = 180_000
-const SERVER = new URL('./postgres-server.ts', import.meta.url).href
-const FOLDER = new URL('./run-folder.ts', import.meta.url).href
+const SERVER = new URL('../support/databases/postgres-server.ts', import.meta.url).href
+const FOLDER = new URL('../support/databases/run-folder.ts', import.meta.url).href
 const RUN = `
   import { startPostgres } from '${SERVER}'
   import { runFolder } from '${FOLDER}'

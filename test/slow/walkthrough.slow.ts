@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../support/databases/databases.ts'
-import { read } from '../../support/documents.ts'
-import { startMain } from '../../support/processes/main-process.ts'
-import { LATCHKEY, runNode } from '../../support/processes/processes.ts'
-import { assertSteps, missingTool, readSteps } from '../../support/processes/shell-page.ts'
-import { freePort } from '../../support/servers/free-port.ts'
+import { temporaryFolder } from '../support/databases/databases.ts'
+import { read } from '../support/documents.ts'
+import { startMain } from '../support/processes/main-process.ts'
+import { LATCHKEY, runNode } from '../support/processes/processes.ts'
+import { assertSteps, missingTool, readSteps } from '../support/processes/shell-page.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 const USERS = ['ada@example.com', 'mia@example.com']
 
