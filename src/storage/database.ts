@@ -39,9 +39,9 @@ export type SqlTexts = { readonly postgres: string; readonly sqlite: string }
 export type HotPath<Row> = {
   /** Creates the row from the values of the columns, by position: faster than by name. */
   read(values: readonly unknown[]): Row
-  readonly types: readonly PostgresType[]
-  /** The statement for many look-ups at once: it takes a list for each value, and returns the position in the lists as its last column. */
+  /** For PostgreSQL, one statement for many look-ups: it takes a list for each value, and returns the position in the lists as its last column. */
   readonly gatheredSql: string
+  readonly types: readonly PostgresType[]
 }
 
 type PostgresType = 'text' | 'bigint'
