@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 const TIME_DIGITS = 12
+// The first place after the version of a random UUID.
 const RANDOM_FROM = 15
 
 /**

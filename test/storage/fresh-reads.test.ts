@@ -148,3 +148,17 @@ plainTest('SQLite: a look-up that was requested before the database is closed is
   await db.close()
   assert.equal(await asked, undefined)
 })
+
+plainTest('SQLite: a look-up is answered before a batch of writes, not behind it', async (t) => {
+  const { db } = await startApp(t)
+  const order: string[] = []
+  const write = () =>
+    db.transaction(async (tx) => {
+      await findSessionUser(tx, 'nobody', 1, 0)
+      order.push('write')
+    })
+  const writes = Array.from({ length: 5 }, write)
+  const lookUp = findSessionUser(db, 'nobody', 1, 0).then(() => order.push('look-up'))
+  await Promise.all([...writes, lookUp])
+  assert.notEqual(order.at(-1), 'look-up', order.join())
+})
