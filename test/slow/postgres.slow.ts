@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
@@ -135,39 +136,55 @@ test('connections terminated repeatedly while everything that is off by default 
 
 test('503: other clients use all connections of the server, and release them', async (t) => {
   const scene = await setScene(t, [`max_connections=${ALL_CONNECTIONS}`, 'superuser_reserved_connections=0'])
-  // fetch_types would send a query of the driver, whose failure nothing handles when the connection is destroyed.
-  const greedy = postgres(scene.server.url, { max: 2 * ALL_CONNECTIONS, onnotice: () => undefined, connect_timeout: 2, fetch_types: false })
-  const release = () => greedy.end({ timeout: 0 }).catch(() => undefined)
-  let isOver = false
-  t.after(() => {
-    isOver = true
-    return release()
-  })
+  const others = takeAllConnections(scene.server.port)
+  t.after(() => others.release())
   const countOthers = async () =>
     (await scene.sql`select from pg_stat_activity where backend_type = 'client backend' and application_name <> 'latchkey'`).length
   await runOutage(t, scene, {
     async begin() {
-      for (let index = 0; index < ALL_CONNECTIONS; index++) void takeConnections()
       await until('all connections are taken', async () => {
         await scene.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'latchkey'`
         return (await countOthers()) === ALL_CONNECTIONS
       })
     },
     async end() {
-      isOver = true
-      await release()
+      others.release()
       // A server process ends a moment after its connection. Until then, the service is refused another one now and then.
       await until('only the connection that asks is left', async () => (await countOthers()) === 1)
     },
   })
-  async function takeConnections(): Promise<void> {
-    while (!isOver) {
-      const taken = await greedy.reserve().catch(() => undefined)
-      if (taken === undefined) await sleep(5)
-      else return
-    }
-  }
 })
+
+/** Other clients: as many as the server has connections, and each asks again until it gets one. No driver, so that none connects again after the release. */
+function takeAllConnections(port: number): { release(): void } {
+  const sockets = new Set<Socket>()
+  let isOver = false
+  function take(): void {
+    if (isOver) return
+    const socket = connect(port, '127.0.0.1', () => socket.write(startMessage('postgres')))
+    sockets.add(socket.resume())
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      sockets.delete(socket)
+      setTimeout(take, 5)
+    })
+  }
+  for (let index = 0; index < ALL_CONNECTIONS; index++) take()
+  return {
+    release() {
+      isOver = true
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** The first message of a client: its length, version 3.0 of the protocol, and the user, whose database has the same name. */
+function startMessage(user: string): Buffer {
+  const body = Buffer.from(`\0\x03\0\0user\0${user}\0\0`)
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(4 + body.length)
+  return Buffer.concat([length, body])
+}
 
 /** Terminates all connections repeatedly: the process keeps running, responses are correct, no acknowledged write and no half of a transaction is lost. */
 async function terminate(t: TestContext, { service, member, sql, emails }: Scene): Promise<void> {
