@@ -77,17 +77,14 @@ An account can be used once its e-mail address is verified.
  **Paths.** Every path also works under \`/api/v1\`, with or without a trailing slash.
 The header \`X-Request-Id\` of each response identifies the request in the log of the service.`
 
-function isDescribed({ method, schema }: Declared): boolean {
-  return !schema.hide && method !== 'HEAD'
-}
-
 /** Describes the routes as OpenAPI. */
 export function describeApi(routes: readonly Declared[], { apiTitle, version, baseUrl }: DocumentOptions): object {
   const components = createComponents()
   const responses = createResponses(components)
   const paths: Record<string, Record<string, object>> = {}
-  for (const route of routes.filter(isDescribed)) {
-    const { method, url, schema } = route
+  for (const route of routes.filter(({ schema }) => !schema.hide)) {
+    const { url, schema } = route
+    const [method] = [route.method].flat()
     const path = url.replace(/:(\w+)/g, '{$1}')
     const described = { ...describeOperation(route, components), responses: responses.describe(schema) }
     paths[path] = { ...paths[path], [String(method).toLowerCase()]: described }

@@ -130,6 +130,11 @@ export function readsOnly({ method }: RouteParts): boolean {
   return [method].flat().every((name) => READING_METHODS.has(name))
 }
 
+/** The methods that a route accepts. GET includes HEAD, unless the route refuses it with `exposeHeadRoute: false`. */
+export function acceptedMethods({ method, exposeHeadRoute }: RouteOptions): RouteOptions['method'] {
+  return method === 'GET' && exposeHeadRoute !== false ? ['GET', 'HEAD'] : method
+}
+
 /** The API keys that a route accepts. A read-only key may also call a route that identifies the caller, but with GET only. */
 export function acceptedKeysOf(route: RouteParts): AcceptedKeys | undefined {
   const acceptedKeys = route.config?.acceptedKeys

@@ -8,7 +8,7 @@ import { once } from '../../shared/lazily.ts'
 import { installErrorAnswers, sendNotFound } from '../answers/errors.ts'
 import { createGuards, limitKeys, requireConfirmation, requireFactorOn, requireSameOrigin } from './access.ts'
 import { isLimited, timed, withDeadline } from './deadline.ts'
-import { type Declared, type Hook, type PageSteps, present, readsOnly, requireDeclarations } from './declarations.ts'
+import { acceptedMethods, type Declared, type Hook, type PageSteps, present, readsOnly, requireDeclarations } from './declarations.ts'
 import { createPaths, type DeclaredPaths } from './declared-paths.ts'
 import { answerPreflight, isPreflight, type SetHeaders, withoutCors } from './headers.ts'
 import { checkBody, checkQuery, decorateBody, ignoreBody, ignoreContentType, refuseListedPasswords, takesBody } from './input.ts'
@@ -71,7 +71,7 @@ export function installPipeline(app: FastifyInstance, parts: PipelineParts): Pip
   const buildSteps = createSteps(parts)
   app.addHook('onRoute', (route) => {
     const declared = requireDeclarations(route)
-    Object.assign(route, buildSteps(declared))
+    Object.assign(route, buildSteps(declared), { method: acceptedMethods(declared) })
     if (declared.config.allow === undefined) routes.push(declared)
   })
 

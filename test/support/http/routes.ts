@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 
 /** The settings that add routes. */
 export const EVERY_ROUTE = {
@@ -17,17 +17,17 @@ export const EVERY_ROUTE = {
 export async function routesDuring<Started>(
   start: () => Promise<Started>,
 ): Promise<{ routes: Set<string>; configs: Map<string, FastifyContextConfig>; started: Started }> {
-  const configs = new Map<string, FastifyContextConfig>()
+  const added: RouteOptions[] = []
   // Fastify announces a new instance before any route is added to it.
   const initialized = channel('fastify.initialization')
   const watch = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
-    fastify.addHook('onRoute', ({ method, url, config }) => {
-      if (config?.allow === undefined) for (const name of [method].flat()) configs.set(`${name} ${url}`, { ...config })
-    })
+    fastify.addHook('onRoute', (route) => void added.push(route))
   }
   initialized.subscribe(watch)
   const started = await start()
   initialized.unsubscribe(watch)
+  const accepting = added.filter(({ config }) => config?.allow === undefined)
+  const configs = new Map(accepting.flatMap(({ method, url, config }) => [method].flat().map((name) => [`${name} ${url}`, { ...config }])))
   return { routes: new Set(configs.keys()), configs, started }
 }

@@ -10,6 +10,7 @@ import { type Actor, admin, keyHolder, member } from '../../../support/app/actor
 import { invalid, refused } from '../../../support/app/assertions.ts'
 import { until } from '../../../support/app/eventually.ts'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
+import { startListening } from '../../../support/client/listening.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { payloadOf } from '../../../support/http/forged-tokens.ts'
 import { OPERATOR } from '../../../support/http/origins.ts'
@@ -89,10 +90,10 @@ test('200: the identity of an API key, with and without an expiry', async (t) =>
 })
 
 test('200: HEAD returns the same status and headers without a body, and the path also answers under /api/v1', async (t) => {
-  const service = await startApp(t)
+  const service = await startListening(t)
   const mia = await member(service)
-  const response = await service.app.inject({ method: 'HEAD', url: '/auth/check', headers: mia.headers })
-  assert.deepEqual([response.statusCode, response.headers['latchkeyuser'], response.body], [200, String(mia.id), ''])
+  const response = await fetch(`${service.url}/auth/check`, { method: 'HEAD', headers: mia.headers })
+  assert.deepEqual([response.status, response.headers.get('latchkeyuser'), await response.text()], [200, String(mia.id), ''])
   const denied = await service.app.inject({ method: 'HEAD', url: '/auth/check?role=admin', headers: mia.headers })
   assert.deepEqual([denied.statusCode, identityHeaders(denied)], [403, {}])
   assert.equal((await service.app.inject({ url: '/api/v1/auth/check/', headers: mia.headers })).statusCode, 200)

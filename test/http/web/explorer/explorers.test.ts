@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startApp, type TestApp } from '../../../support/app/start-app.ts'
+import { startListening } from '../../../support/client/listening.ts'
 import { test } from '../../../support/databases/databases.ts'
 
 const PAGES = ['/docs', '/docs/', '/api/v1/docs', '/api/v1/docs/', '/redoc', '/redoc/', '/api/v1/redoc', '/api/v1/redoc/', '/docs?a=/']
@@ -106,11 +107,11 @@ test('200: a page of another origin may read the document', async (t) => {
 })
 
 test('405: the explorers and the document accept GET and HEAD only', async (t) => {
-  const { app } = await startApp(t)
-  for (const url of ['/docs', '/redoc', '/openapi.json', '/']) {
-    const response = await app.inject({ method: 'POST', url })
-    assert.deepEqual([response.statusCode, response.headers['allow']], [405, 'GET, HEAD'])
-    const head = await app.inject({ method: 'HEAD', url })
-    assert.deepEqual([head.statusCode, head.body], [200, ''])
+  const service = await startListening(t)
+  for (const path of ['/docs', '/redoc', '/openapi.json', '/']) {
+    const response = await fetch(service.url + path, { method: 'POST' })
+    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'])
+    const head = await fetch(service.url + path, { method: 'HEAD' })
+    assert.deepEqual([head.status, await head.text()], [200, ''])
   }
 })
