@@ -87,14 +87,14 @@ test('key scan finds keys in UTF-16, in files of any size, and across the parts 
   const part = 4 * 1024 * 1024
   // Each key lies across the end of a part: 20 characters before it.
   const first = `${'some text\n'.repeat(part / 10).slice(0, part - 21)} ${key}\n`
-  writeFileSync(large, `${first}${'\n'.repeat(13 * part)}${key}`)
+  writeFileSync(large, `${first}${'\n'.repeat(part)}${' '.repeat(12 * part)}${key}`)
   writeFileSync(run, `${'x'.repeat(part - 20)}${key}${'x'.repeat(part)}`)
   const { code, stdout, stderr } = await line.run(['key', 'scan', small, large, run, '--json'])
   assert.deepEqual([code, stderr], [1, 'latchkey: found 4 keys that work\n'])
   const lineOfFirst = first.split('\n').length - 1
   assert.deepEqual(
     (JSON.parse(stdout) as Found[]).map(({ found }) => found),
-    [`${small}:2`, `${large}:${lineOfFirst}`, `${large}:${lineOfFirst + 1 + 13 * part}`, `${run}:1`],
+    [`${small}:2`, `${large}:${lineOfFirst}`, `${large}:${lineOfFirst + 1 + part}`, `${run}:1`],
   )
 })
 
