@@ -69,7 +69,7 @@ export function attemptCells(
 const STATES: Readonly<Record<MailState, Html>> = {
   delivered: badge('good', 'Delivered'),
   waiting: badge('warn', 'Waiting'),
-  given_up: badge('bad', 'Given up'),
+  given_up: badge('bad', 'Failed'),
   discarded: badge('', 'Discarded'),
   dropped: badge('', 'Not needed'),
 }

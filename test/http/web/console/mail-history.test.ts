@@ -62,7 +62,7 @@ test('200: a mail that is given up, discarded or no longer needed says so', asyn
   const lost = await member(service, { email: 'lost@example.com' })
   await services.userAdministration.sendPasswordReset(OPERATOR, lost.id)
   await dispatcher.drain()
-  assert.match(await look('/mail?to=lost%40example.com'), /reset Given up just now 1 .* UTC : RCPT TO was answered: 550 no such user/)
+  assert.match(await look('/mail?to=lost%40example.com'), /reset Failed just now 1 .* UTC : RCPT TO was answered: 550 no such user/)
   assert.match(await look('/'), /1 email could not be delivered/)
 
   transport.error = new MailError('server', 'no answer')
@@ -132,7 +132,7 @@ test('303: a test mail is sent at once, and the page says what the server answer
   assert.match(await send('ops@example.com'), /The test mail was accepted\. .* ops@example\.com test Delivered just now 1 .*: 250 OK/)
   assert.equal(transport.sent[0]?.subject, 'Test mail from Latchkey')
   transport.error = new MailError('server', 'no answer: timeout')
-  assert.match(await send('ops@example.com'), /The test mail was not accepted\. .* test Given up just now 1 .*: no answer: timeout/)
+  assert.match(await send('ops@example.com'), /The test mail was not accepted\. .* test Failed just now 1 .*: no answer: timeout/)
   const invalid = await app.inject(submit('/console/mail/test', { address: 'ops' }, cookie))
   assert.equal(invalid.statusCode, 422)
   assert.match(await look('/mail'), /Send a test mail/)
