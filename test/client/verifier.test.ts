@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createOfflineVerifier, createVerifier, LatchkeyError, type Verifier } from '../../packages/client/src/index.ts'
-import { admin, keyHolder, member } from '../support/app/actors.ts'
+import { admin, keyHolder, member, misspelt } from '../support/app/actors.ts'
 import { startListening } from '../support/client/listening.ts'
 import { watchedFetch } from '../support/client/watched-fetch.ts'
 import { OPERATOR } from '../support/http/origins.ts'
@@ -65,7 +65,7 @@ test('an API key may come as a bearer token, and then decides before another key
   const other = await keyHolder(service, await member(service))
   for (const authorization of [`Bearer ${reader.key}`, `bearer  ${reader.key}`])
     assert.equal((await verifier.verify({ ...other.headers, authorization })).keyId, reader.keyId)
-  assert.equal(await refusalOf(verifier, { authorization: `Bearer ${reader.key.slice(0, -1)}x` }), '401 key_invalid')
+  assert.equal(await refusalOf(verifier, { authorization: `Bearer ${misspelt(reader.key)}` }), '401 key_invalid')
   // Anything else is a token, and broken.
   for (const authorization of [`Bearer ${reader.key}x`, `Bearer ${reader.key} x`, `Bearer x.${reader.key}`])
     assert.equal(await refusalOf(verifier, { ...other.headers, authorization }), '401 token_invalid')

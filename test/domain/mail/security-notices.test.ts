@@ -4,7 +4,7 @@ import { createFollowUps } from '../../../src/domain/changes/follow-ups.ts'
 import { ensureAdmin } from '../../../src/domain/sign-in/first-admin.service.ts'
 import { secretsOf } from '../../../src/process/secrets.ts'
 import { statement } from '../../../src/storage/database.ts'
-import { type Actor, admin, emailChangeCode, keyHolder, member } from '../../support/app/actors.ts'
+import { type Actor, admin, emailChangeCode, keyHolder, member, misspelt } from '../../support/app/actors.ts'
 import { startApp, type TestApp } from '../../support/app/start-app.ts'
 import { test } from '../../support/databases/databases.ts'
 import { OPERATOR } from '../../support/http/origins.ts'
@@ -111,7 +111,7 @@ test('nothing is mailed about a change that does nothing or is refused', async (
   await service.app.inject({ method: 'POST', url: `/users/${boss.id}/make-admin`, headers: boss.headers })
   await edit(service, mia, boss.id, { password: 'a new password' })
   const { key } = await keyHolder(service, mia)
-  await report(service, [`${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`])
+  await report(service, [misspelt(key)])
   assert.equal((await service.db.first(COUNT_OUTBOX))?.count, 0)
   assert.deepEqual(await sent(service), [])
 })

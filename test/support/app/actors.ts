@@ -44,6 +44,9 @@ export async function keyHolder({ services }: TestApp, owner: Actor, options: Pa
   return { ...owner, keyId: id, key: secret, headers: { 'x-api-key': secret } }
 }
 
+/** The same key with another last character. */
+export const misspelt = (key: string) => `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`
+
 /** A caller without credentials. */
 export const visitor = { headers: {} } as const
 

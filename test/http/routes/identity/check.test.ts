@@ -15,6 +15,7 @@ import { startListening } from '../../../support/client/listening.ts'
 import { test } from '../../../support/databases/databases.ts'
 import { payloadOf } from '../../../support/http/forged-tokens.ts'
 import { OPERATOR } from '../../../support/http/origins.ts'
+import { headAnswer } from '../../../support/http/raw-answer.ts'
 
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/
 const FORBIDDEN = 'Not enough permissions'
@@ -93,8 +94,10 @@ test('200: the identity of an API key, with and without an expiry', async (t) =>
 test('200: HEAD returns the same status and headers without a body, and the path also answers under /api/v1', async (t) => {
   const service = await startListening(t)
   const mia = await member(service)
-  const response = await fetch(`${service.url}/auth/check`, { method: 'HEAD', headers: mia.headers })
-  assert.deepEqual([response.status, response.headers.get('latchkeyuser'), await response.text()], [200, String(mia.id), ''])
+  const { status, header, body } = await headAnswer(`${service.url}/auth/check`, mia.headers)
+  assert.deepEqual([status, header('latchkeyuser'), body], [200, String(mia.id), ''])
+  const got = await fetch(`${service.url}/auth/check`, { headers: mia.headers })
+  assert.equal(header('content-length'), got.headers.get('content-length'))
   const denied = await service.app.inject({ method: 'HEAD', url: '/auth/check?role=admin', headers: mia.headers })
   assert.deepEqual([denied.statusCode, identityHeaders(denied)], [403, {}])
   assert.equal((await service.app.inject({ url: '/api/v1/auth/check/', headers: mia.headers })).statusCode, 200)
