@@ -75,7 +75,7 @@ test('Swagger UI shows every operation, links to each, and sends requests below 
   const browser = await openBrowser(t)
   const service = await startProcess(t)
   const operations = await readOperations(service.url)
-  for (const path of ['/docs', '/docs/', '/api/v1/docs', '/api/v1/docs/']) {
+  for (const path of ['/docs/', '/api/v1/docs']) {
     const { page, problems } = await openPage(browser, service.url)
     await page.goto(`${service.url}${path}#/Service/heartbeat`)
     const heartbeat = page.locator('.opblock.is-open[id$="-heartbeat"]')
@@ -136,18 +136,10 @@ async function showsInMenu(page: Page, tag: string, summary: string): Promise<vo
   })
 }
 
-test('pictures of the explorers and the landing page', async (t) => {
+test('pictures of the landing page', async (t) => {
   const browser = await openBrowser(t)
   const service = await startProcess(t)
   await photograph(browser, 'landing', (page) => page.goto(service.url))
-  await photograph(browser, 'docs', async (page) => {
-    await page.goto(`${service.url}/docs`)
-    await page.locator('.opblock').first().waitFor()
-  })
-  await photograph(browser, 'redoc', async (page) => {
-    await page.goto(`${service.url}/redoc`)
-    await page.locator('h2', { hasText: /^Accounts$/ }).waitFor()
-  })
 })
 
 async function readOperations(url: string) {
