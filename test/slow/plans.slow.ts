@@ -8,7 +8,7 @@ import { ask } from '../support/load/traffic.ts'
 import { type ServiceProcess, startProcess } from '../support/processes/service-process.ts'
 
 const LIMIT = 2000
-// A client that is refused soon tries again, but leaves the processor to the other tests.
+// A refused client tries again soon, and leaves the processor to the other tests until then.
 const REFUSED_MS = 200
 const SECOND_AHEAD = '--import=data:text/javascript,globalThis.realNow=Date.now;Date.now=()=>realNow()+1000'
 
