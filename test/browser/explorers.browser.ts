@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core'
 import { until } from '../support/app/eventually.ts'
 import { type ApiDocument, operationsOf } from '../support/http/openapi.ts'
 import { startProcess } from '../support/processes/service-process.ts'
-import { openBrowser, openPage, photograph, SCREENSHOTS } from '../support/servers/browser.ts'
+import { openBrowser, openPage, SCREENSHOTS } from '../support/servers/browser.ts'
 
 const EMAIL = 'mia@example.com'
 const PASSWORD = 'correct horse battery'
@@ -135,12 +135,6 @@ async function showsInMenu(page: Page, tag: string, summary: string): Promise<vo
     )
   })
 }
-
-test('pictures of the landing page', async (t) => {
-  const browser = await openBrowser(t)
-  const service = await startProcess(t)
-  await photograph(browser, 'landing', (page) => page.goto(service.url))
-})
 
 async function readOperations(url: string) {
   return operationsOf((await (await fetch(`${url}/openapi.json`)).json()) as ApiDocument)
