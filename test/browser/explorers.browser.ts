@@ -109,11 +109,17 @@ test('Redoc shows every operation, and finds one', async (t) => {
     await page.goto(`${service.url}${path}`)
     await page.locator('h2', { hasText: /^Accounts$/ }).waitFor()
     for (const { operation } of operations) await showsInMenu(page, operation.tags[0] ?? '', operation.summary)
-    await page.keyboard.press('Control+k')
-    // Redoc focuses the field one frame after it shows it. Keys that are pressed before are lost.
-    await until('the search has the focus', () => page.evaluate<boolean>("document.activeElement.matches('input, textarea')"))
-    await page.keyboard.type('make-admin')
-    await page.getByText('The role applies to the very next request.').last().click()
+    const result = page.getByText('The role applies to the very next request.').last()
+    // Redoc hears no key before it has set up its search, and drops what is typed before its index is complete.
+    await until('the search finds an operation', async () => {
+      const field = page.locator('input:focus, textarea:focus')
+      if ((await field.count()) === 0) await page.keyboard.press('Control+k')
+      if (!(await isShown(field))) return false
+      await field.fill('')
+      await field.pressSequentially('make-admin')
+      return isShown(result)
+    })
+    await result.click()
     await page.locator('h2, h3', { hasText: 'Make a user an admin' }).waitFor()
     await page.screenshot({ path: `${SCREENSHOTS}/redoc-operation.png` })
     assert.deepEqual(problems, [])
@@ -129,11 +135,16 @@ async function showsInMenu(page: Page, tag: string, summary: string): Promise<vo
     if (await item.isVisible()) return true
     // A click folds a tag that Redoc itself has unfolded since. Then another click shows it.
     await menu.getByText(tag, { exact: true }).click()
-    return item.waitFor({ timeout: FOLD_MS }).then(
-      () => true,
-      () => false,
-    )
+    return isShown(item)
   })
+}
+
+/** Whether it is shown soon. */
+function isShown(item: Locator): Promise<boolean> {
+  return item.waitFor({ timeout: FOLD_MS }).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function readOperations(url: string) {
